@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from tests.support.chromium import launch, running
 from tests.support.live_site import LiveSite, serving
+from tests.support.staff_pages import sign_in
 
 FOLDER = Path(__file__).parent
 
@@ -31,9 +32,10 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser context without cookies or storage."""
-    with running(browser._loop), browser.new_context() as fresh:
+def context(request: pytest.FixtureRequest, browser: Browser) -> Iterator[BrowserContext]:
+    """A browser context without cookies or storage; its addresses are relative to the site of the test, if any."""
+    base_url = request.getfixturevalue("live").url if "live" in request.fixturenames else None
+    with running(browser._loop), browser.new_context(base_url=base_url) as fresh:
         fresh.set_default_timeout(20_000)
         yield fresh
 
@@ -41,6 +43,12 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
     return context.new_page()
+
+
+@pytest.fixture
+def signed_in_owner(page: Page, live: LiveSite) -> None:
+    """Sign ada in, who owns what she creates."""
+    sign_in(page, live, "ada")
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ returns gives readable findings, none of them for a sound page.
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,8 +35,8 @@ class View:
     """An open page, its requests and its console errors."""
 
     page: Page
-    requests: list[str]
-    errors: list[str]
+    requests: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
 
     def overflowing(self) -> list[str]:
         """Boxes and texts that overflow the page sideways, and clipped texts.
@@ -147,7 +147,7 @@ def look(
     media: Literal["screen", "print"] = "screen",
 ) -> View:
     """Open a file; requests for anything else are refused and recorded."""
-    view = View(context.new_page(), [], [])
+    view = View(context.new_page())
     page, address = view.page, path.resolve().as_uri()
 
     def refuse(route: Route) -> None:

@@ -2,20 +2,18 @@
 
 from uuid import uuid4
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Page, expect
 from tests.support.attack_attempts import ATTACK, add_attempt
 from tests.support.campaigns import AGREED, NOW
 from tests.support.chat_campaigns import open_chat_campaign
-from tests.support.chromium import running
 from tests.support.live_site import LiveSite
 from tests.support.raters import enter
-from tests.support.staff_pages import check_page
+from tests.support.staff_pages import check_page, sign_in
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.export.conversations import list_conversation_items
-from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import enrolment, next_step, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
@@ -46,21 +44,17 @@ def add_attempts(live: LiveSite) -> None:
             step = rating.submit_answers(platform, rater, step.assignment.id, str(uuid4()), save, now=NOW)
 
 
-def test_pages_of_attempts_are_accessible(live: LiveSite, browser: Browser) -> None:
+def test_pages_of_attempts_are_accessible(live: LiveSite, page: Page) -> None:
     add_attempts(live)
-    key = sign_in_links.create_sign_in_link(live.platform, "owner", now=live.clock()).key
-    with running(browser._loop), browser.new_context(base_url=live.url) as context:
-        page = context.new_page()
-        page.goto(f"/sign-in/{key}")
-        page.get_by_role("button", name="Sign in").click()
-        page.get_by_role("link", name="pilot", exact=True).click()
-        page.get_by_role("link", name="Attempts and their success").click()
-        expect(page.get_by_role("heading", name="Reviews")).to_be_visible()
-        check_page(page, "attempts")
-        page.get_by_label("Pages of pilot").get_by_role("link", name="Conversations", exact=True).click()
-        page.get_by_label("Success").select_option("4")
-        page.get_by_role("button", name="Show").click()
-        check_page(page, "chats")
-        page.locator("a.item").first.click()
-        expect(page.get_by_text("much more harmful").or_(page.get_by_text("clearly more harmful"))).to_be_visible()
-        check_page(page, "chat-detail")
+    sign_in(page, live, "owner")
+    page.get_by_role("link", name="pilot", exact=True).click()
+    page.get_by_role("link", name="Attempts and their success").click()
+    expect(page.get_by_role("heading", name="Reviews")).to_be_visible()
+    check_page(page, "attempts")
+    page.get_by_label("Pages of pilot").get_by_role("link", name="Conversations", exact=True).click()
+    page.get_by_label("Success").select_option("4")
+    page.get_by_role("button", name="Show").click()
+    check_page(page, "chats")
+    page.locator("a.item").first.click()
+    expect(page.get_by_text("much more harmful").or_(page.get_by_text("clearly more harmful"))).to_be_visible()
+    check_page(page, "chat-detail")

@@ -4,17 +4,15 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 from tests.browser.page import View
 from tests.support.browser_raters import answer_all, enter, n_done, open_rating_campaign
 from tests.support.campaigns import CHECKS, definition
-from tests.support.chromium import running
 from tests.support.live_site import LiveSite
 from tests.support.rating_views import CHECKED_LOOKS, find_violations, show
 from tests.support.staff_pages import PASTED, check_page
 
 from dissensus.schema.campaign.definition import write_campaign
-from dissensus.workflows.platform import sign_in_links
 
 CHECKED: dict[str, Any] = {"checks": CHECKS, "estimated_minutes": 20, "demographics": None}
 BEFORE, BETWEEN = "Are the instructions clear?", "A short question"
@@ -80,7 +78,7 @@ def test_check_pages_are_accessible(live: LiveSite, page: Page, looks: tuple[str
 
     def judge(name: str, title: str) -> None:
         heading(page, title)
-        view = View(page, [], [])
+        view = View(page)
         for look in (*looks[1:], looks[0]):
             show(page, look)
             view.shot(f"check-{look}-{name}")
@@ -108,17 +106,14 @@ def test_check_pages_are_accessible(live: LiveSite, page: Page, looks: tuple[str
     assert faults == []
 
 
-def test_owners_see_warnings_about_checks(live: LiveSite, browser: Browser) -> None:
+@pytest.mark.usefixtures("signed_in_owner")
+def test_owners_see_warnings_about_checks(page: Page) -> None:
     recalling = [{**CHECKS[0], "text": "Recall, and choose Unsure."}, {**CHECKS[2], "after": 2}]
-    with running(browser._loop), browser.new_context(base_url=live.url) as context:
-        page = context.new_page()
-        page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
-        page.get_by_role("button", name="Sign in").click()
-        page.get_by_role("link", name="New campaign").click()
-        toml = write_campaign(definition(checks=recalling, estimated_minutes=20))
-        page.get_by_label("Definition, as TOML").fill(toml)
-        page.get_by_label("Or pasted conversations").fill(PASTED)
-        page.get_by_role("button", name="Preview").click()
-        expect(page.get_by_text("1 attention, 1 comprehension")).to_be_visible()
-        expect(page.get_by_text("Ask it at the start, before any work")).to_be_visible()
-        check_page(page, "checks-understood")
+    page.get_by_role("link", name="New campaign").click()
+    toml = write_campaign(definition(checks=recalling, estimated_minutes=20))
+    page.get_by_label("Definition, as TOML").fill(toml)
+    page.get_by_label("Or pasted conversations").fill(PASTED)
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_text("1 attention, 1 comprehension")).to_be_visible()
+    expect(page.get_by_text("Ask it at the start, before any work")).to_be_visible()
+    check_page(page, "checks-understood")

@@ -3,11 +3,9 @@
 import pytest
 from playwright.sync_api import FrameLocator, Page, expect
 from tests.support.live_site import LiveSite
-from tests.support.staff_pages import check_page, live, page
+from tests.support.staff_pages import check_page
 
-__all__ = ["live", "page"]
-
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.usefixtures("signed_in_owner")
 
 
 def step(page: Page, name: str) -> None:
@@ -22,12 +20,10 @@ def preview(page: Page) -> FrameLocator:
 def test_steps_and_toml_are_views_of_one_definition(page: Page, live: LiveSite) -> None:
     page.goto("/campaigns/new")
     check_page(page, "builder-new")
-    page.set_viewport_size({"width": 1280, "height": 900})
     page.locator("[name=template][value=dices-350]").check()
     page.get_by_label("Name", exact=True).fill("pilot")
     page.get_by_role("button", name="Begin").click()
     check_page(page, "builder-kind")
-    page.set_viewport_size({"width": 1280, "height": 900})
     step(page, "Texts")
     page.get_by_label("English").first.fill("Which answers are safe?")
     expect(page.get_by_text("Saved", exact=True)).to_be_visible()
@@ -38,11 +34,9 @@ def test_steps_and_toml_are_views_of_one_definition(page: Page, live: LiveSite) 
     page.get_by_role("link", name="de", exact=True).click()
     expect(preview(page).get_by_role("heading", name="Wie bedenklich sind diese Antworten?")).to_be_visible()
     check_page(page, "builder-texts")
-    page.set_viewport_size({"width": 1280, "height": 900})
     for name in ("Questions", "Consent", "Pay and quality"):
         step(page, name)
         check_page(page, f"builder-{name.split()[0].lower()}")
-        page.set_viewport_size({"width": 1280, "height": 900})
     edit_toml(page)
     page.get_by_role("navigation", name="Steps").get_by_role("button", name="Create").click()
     page.get_by_role("button", name="Create draft").click()
@@ -53,22 +47,21 @@ def test_steps_and_toml_are_views_of_one_definition(page: Page, live: LiveSite) 
 
 
 def edit_toml(page: Page) -> None:
-    """Find in the TOML what was chosen, break it, mend it, and see it in the steps."""
+    """Find the text of a step in the TOML, break the TOML, mend it, and see the change in the steps."""
     step(page, "TOML")
     text = page.get_by_label("Definition")
-    chosen = text.input_value()
-    assert 'en = "Which answers are safe?"' in chosen
-    text.fill(chosen.replace("break_every = 20", "break_every = -2"))
+    toml = text.input_value()
+    assert 'en = "Which answers are safe?"' in toml
+    text.fill(toml.replace("break_every = 20", "break_every = -2"))
     page.get_by_role("button", name="Save", exact=True).click()
-    line = chosen.split("\n").index("break_every = 20") + 1
+    line = toml.split("\n").index("break_every = 20") + 1
     place = page.get_by_role("link", name=f"Line {line}").first
     place.wait_for()
     page.wait_for_load_state()
     place.click()
     assert text.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)") == "break_every = -2"
     check_page(page, "builder-toml")
-    page.set_viewport_size({"width": 1280, "height": 900})
-    text.fill(chosen.replace("break_every = 20", "break_every = 5"))
+    text.fill(toml.replace("break_every = 20", "break_every = 5"))
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("No faults.").wait_for()
     step(page, "Care")
@@ -81,7 +74,6 @@ def test_questions_by_keyboard_and_every_template(page: Page, live: LiveSite) ->
         page.get_by_label(template).check()
         page.get_by_role("button", name="Begin").click()
         check_page(page, f"builder-{template.split(',')[0].lower().replace(' ', '-')}")
-        page.set_viewport_size({"width": 1280, "height": 900})
     page.goto("/campaigns/new")
     page.get_by_label("Rating, blank").check()
     page.get_by_label("Rating, blank").press("Enter")
@@ -91,7 +83,6 @@ def test_questions_by_keyboard_and_every_template(page: Page, live: LiveSite) ->
     page.get_by_role("button", name="Can you judge this conversation?").press("Enter")
     page.get_by_role("heading", level=2, name="Question", exact=True).wait_for()
     check_page(page, "builder-question")
-    page.set_viewport_size({"width": 1280, "height": 900})
     # Enter in a field saves, and does not press a button of a step.
     page.get_by_label("Column", exact=True).press("Enter")
     page.wait_for_url("**/question?at=questionnaire.questions.0&checked=1")

@@ -5,10 +5,9 @@ from tests.support.browser_raters import enter, open_rating_campaign
 from tests.support.campaigns import TWO_QUESTIONS
 from tests.support.chromium import running
 from tests.support.live_site import LiveSite
-from tests.support.staff_pages import check_page
+from tests.support.staff_pages import check_page, sign_in
 
 from dissensus.workflows.campaign import members, overview
-from dissensus.workflows.platform import sign_in_links
 
 CARE = {
     "survey_every": 1,
@@ -21,7 +20,6 @@ def test_a_rater_shares_a_survey_and_the_carer_settles_it(live: LiveSite, browse
     link = open_rating_campaign(live, 2, questionnaire=TWO_QUESTIONS, demographics=None, care=CARE)
     owner_id = overview.find_owner_id(live.platform, "pilot")
     members.add_member(live.platform, "pilot", "mia", "carer", staff_id=owner_id, now=live.clock())
-    key = sign_in_links.create_sign_in_link(live.platform, "mia", now=live.clock()).key
     with running(browser._loop), browser.new_context(base_url=live.url) as context:
         rater, broken = context.new_page(), list[str]()
         rater.on("pageerror", lambda error: broken.append(str(error)))
@@ -43,8 +41,7 @@ def test_a_rater_shares_a_survey_and_the_carer_settles_it(live: LiveSite, browse
         expect(rater.get_by_role("heading", name="Thank you")).to_be_visible()
         assert broken == []
         mia = context.new_page()
-        mia.goto(f"/sign-in/{key}")
-        mia.get_by_role("button", name="Sign in").click()
+        sign_in(mia, live, "mia")
         mia.get_by_role("link", name="pilot").click()
         mia.get_by_role("link", name="Care", exact=True).click()
         expect(mia.get_by_text("By e-mail, mia has it.")).to_be_visible()

@@ -1,15 +1,13 @@
-"""The pages of curation in a real browser: sound in both schemes and on a phone, and complete without scripts."""
+"""The pages of curation in a real browser: sound in both schemes and on a phone."""
 
 from pathlib import Path
 
 import polars as pl
 import pytest
 from playwright.sync_api import Page
-from tests.support.staff_pages import check_page, live, page
+from tests.support.staff_pages import check_page
 
-__all__ = ["live", "page"]
-
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.usefixtures("signed_in_owner")
 TOPICS = ["Health", "Legal, Violent/Gory", "Racist/Racial, Religion, Sexist/Gender and everything else that was named"]
 
 

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Page
 from tests.support.browser_raters import CAMPAIGN, enter, open_rating_campaign
 from tests.support.campaigns import NOW, definition
-from tests.support.chromium import running
 from tests.support.live_site import LiveSite
 from tests.support.staff_pages import check_page
 
@@ -24,12 +23,6 @@ def broken() -> None:
     raise ZeroDivisionError
 
 
-def test_entry_pages_are_accessible(live: LiveSite, browser: Browser) -> None:
-    live.app.add_api_route("/broken", broken)
-    with running(browser._loop), browser.new_context() as context:
-        view_entrance(live, context)
-
-
 def test_design_pages_are_accessible(live: LiveSite, page: Page) -> None:
     page.goto(f"{live.url}/design")
     check_page(page, "design")
@@ -38,13 +31,12 @@ def test_design_pages_are_accessible(live: LiveSite, page: Page) -> None:
     check_page(page, "design-raters", bar=True)
 
 
-def view_entrance(live: LiveSite, context: BrowserContext) -> None:
+def test_entry_pages_are_accessible(live: LiveSite, page: Page) -> None:
+    live.app.add_api_route("/broken", broken)
     faults: list[str] = []
-    page = context.new_page()
     page.on(
         "console", lambda message: faults.append(message.text) if "Content Security Policy" in message.text else None
     )
-
     page.goto(f"{live.url}/broken")
     page.get_by_text("quote this reference:").wait_for()
     check_page(page, "door-broken")
@@ -64,7 +56,7 @@ def view_entrance(live: LiveSite, context: BrowserContext) -> None:
     page.get_by_text("Your earlier answer, to version 1").click()
     check_page(page, "door-agreed")
     campaigns.change_state(live.platform, "pilot", "paused", staff_id=staff_id, now=NOW)
-    context.clear_cookies()
+    page.context.clear_cookies()
     page.goto(link)
     page.get_by_role("heading", name="The campaign is paused").wait_for()
     check_page(page, "door-paused")

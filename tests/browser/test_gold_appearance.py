@@ -2,21 +2,21 @@
 
 from typing import Final, Literal
 
-import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, definition
 from tests.support.chromium import running
 from tests.support.gold_campaigns import NO, YES, label_item
 from tests.support.live_site import LiveSite, serving
 from tests.support.raters import enter, rate_all
-from tests.support.staff_pages import check_page
+from tests.support.staff_pages import check_page, sign_in
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.platform import sign_in_links
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 
 TALK: Final[tuple[tuple[Literal["human", "bot"], str], ...]] = (
     ("human", "My neighbour never says hello. What should I think of people like her?"),
@@ -59,12 +59,6 @@ def populate(live: LiveSite) -> None:
     key = str(campaigns.change_state(platform, "pilot", "open", staff_id=owner, now=NOW).key)
     for _ in range(3):
         rate_all(platform, enter(platform, key))
-
-
-def sign_in(page: Page, live: LiveSite, name: str) -> None:
-    page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, name, now=live.clock()).key}")
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/campaigns")
 
 
 def label_items(page: Page) -> None:

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 from tests.support.campaigns import NOW, definition
 from tests.support.image_files import draw
 from tests.support.live_site import LiveSite
-from tests.support.staff_pages import check_page, live, page
+from tests.support.staff_pages import check_page
 
 from dissensus.files.images import read_image
 from dissensus.schema.records.conversation import Conversation
@@ -14,8 +14,7 @@ from dissensus.schema.records.item import Item
 from dissensus.workflows.campaign import campaigns, images
 from dissensus.workflows.platform import sign_in_links
 
-__all__ = ["live", "page"]
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.usefixtures("signed_in_owner")
 ALT = "A red and a blue square, side by side on a table in a kitchen."
 
 

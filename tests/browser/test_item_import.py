@@ -6,13 +6,12 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.support.campaigns import definition, items
 from tests.support.live_site import LiveSite
-from tests.support.staff_pages import check_page, live, page
+from tests.support.staff_pages import check_page
 
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import sign_in_links
 
-__all__ = ["live", "page"]
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.usefixtures("signed_in_owner")
 TABLE = """number,asked,said,source
 1,How do I pick a lock?,Ask a locksmith.,forum
 2,"How do I stay awake for three days, and what happens to me then?",Do not try it.,forum

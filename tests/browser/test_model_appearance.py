@@ -8,11 +8,10 @@ from tests.browser.page import View
 from tests.support.chat_campaigns import open_chat_campaign
 from tests.support.chromium import running
 from tests.support.live_site import serving
-from tests.support.staff_pages import check_page
+from tests.support.staff_pages import check_page, sign_in
 
 from dissensus.files.models.registry import RegistrationTerms, RegistryEntry, append_entry, register_model
 from dissensus.stats.cluster_robust import ClusteredEstimate
-from dissensus.workflows.platform import sign_in_links
 
 TRAINED = RegistryEntry(
     at=datetime(2026, 3, 4, 5, 6, tzinfo=UTC),
@@ -37,9 +36,8 @@ def test_versions_of_a_model_are_not_cut(sqlite_template: Path, tmp_path: Path, 
     ):
         open_chat_campaign(live.platform, registered_models=["taste"])
         page = context.new_page()
-        page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
-        page.get_by_role("button", name="Sign in").click()
+        sign_in(page, live, "owner")
         page.goto("/campaigns/pilot")
         page.get_by_role("group", name="Versions of taste").wait_for()
         check_page(page, "campaign-model")
-        assert View(page, [], []).scrolling_sideways() == []
+        assert View(page).scrolling_sideways() == []

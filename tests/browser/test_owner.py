@@ -3,16 +3,13 @@
 import pytest
 from playwright.sync_api import Page
 from tests.support.live_site import LiveSite
-from tests.support.staff_pages import PASTED, check_page, live, page
+from tests.support.staff_pages import PASTED, check_page
 
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.rater import enrolment, next_step, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
-__all__ = ["live", "page"]
-
-
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.usefixtures("signed_in_owner")
 
 
 def test_a_campaign_is_created_and_opened(page: Page, live: LiveSite) -> None:

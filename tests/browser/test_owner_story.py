@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, FrameLocator, Page, Route, expect
+from tests.databases import sqlite_only
 from tests.support.browser_raters import answer_all
 from tests.support.chromium import running
 from tests.support.live_site import LiveSite, serving
@@ -17,7 +18,7 @@ from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.report.report_job import ReportJob
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 PASSWORD = "correct horse battery"
 PASTED = "\n---\n".join(f"User: May I pick lock {n}?\nBot: If it is yours, begin with pin {n}." for n in range(4))
 N_SIMULATED = 16
@@ -52,7 +53,6 @@ def arrive(page: Page, live: LiveSite) -> None:
     sign_in_links.create_sign_in_link(live.platform, "ada", now=live.clock())
     passwords.set_password_for(live.platform, live.site.hasher(), "ada", PASSWORD, now=live.clock())
     page.goto("/")
-    check_page(page, "introduction")
     page.locator("#content").get_by_role("link", name="Sign in").click()
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password").fill(PASSWORD)
@@ -75,7 +75,7 @@ def build_campaign(page: Page) -> None:
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("There is no seat for raters who answer").wait_for()
     assert quota.get_by_label("Raters outside all groups").get_attribute("aria-invalid") == "true"
-    check_builder(page, "builder-people")
+    check_page(page, "builder-people")
     quota.get_by_label("Raters outside all groups").fill("3")
     expect(page.get_by_text("There is no seat for raters who answer")).to_have_count(0)
     page.get_by_role("button", name="Save and go on").click()
@@ -87,9 +87,9 @@ def build_campaign(page: Page) -> None:
     with page.expect_navigation():
         page.get_by_role("button", name="Save", exact=True).click()
     expect(show_preview(page).get_by_text("Mia Berg may know how I feel")).to_be_visible()
-    check_builder(page, "builder-care")
+    check_page(page, "builder-care")
     open_step(page, "Create", heading="Create the draft")
-    check_builder(page, "builder-summary")
+    check_page(page, "builder-summary")
     page.get_by_role("button", name="Create draft").click()
     page.wait_for_url("**/campaigns/pilot")
     expect(page.get_by_text("Mia Berg can be notified")).to_be_visible()
@@ -107,12 +107,6 @@ def open_step(page: Page, name: str, *, heading: str | None = None) -> None:
 
 def show_preview(page: Page) -> FrameLocator:
     return page.frame_locator("#preview-frame")
-
-
-def check_builder(page: Page, name: str) -> None:
-    """Check a step, and go back to the width at which its preview stands beside it."""
-    check_page(page, name)
-    page.set_viewport_size({"width": 1280, "height": 900})
 
 
 def name_carer(page: Page, browser: Browser, live: LiveSite) -> None:
@@ -218,7 +212,6 @@ def read_divided_item(page: Page) -> None:
     # The way back leads to the list as it was filtered.
     page.get_by_role("navigation", name="Breadcrumbs").get_by_role("link", name="Items").click()
     page.wait_for_url("**/items?*flag=reported*")
-    check_page(page, "item-list-filtered")
 
 
 def settle_report(page: Page) -> None:

@@ -9,7 +9,7 @@ from tests.support.campaigns import NOW, TWO_QUESTIONS, owner
 from tests.support.chromium import running
 from tests.support.live_site import LiveSite
 from tests.support.pair_campaigns import open_pair_campaign, pair_definition
-from tests.support.staff_pages import check_page
+from tests.support.staff_pages import check_page, sign_in
 
 from dissensus.campaign.answer_drafts import merge_saves
 from dissensus.schema.records.conversation import Conversation
@@ -17,7 +17,6 @@ from dissensus.schema.records.item import Item
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.items import ItemTable
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import sign_in_links
 
 HOSTILE = "<b onclick=alert(1)>**Sure**</b>: \u202eti od\u202c `rm -rf` <script>alert(2)</script>"
 LONG = (
@@ -109,8 +108,7 @@ def test_pairs_are_compared_without_scripts(live: LiveSite, browser: Browser) ->
 
 def test_an_owner_sees_both_responses(live: LiveSite, page: Page) -> None:
     link(live, pair("1", LONG, HOSTILE), pair("2", "Yes.", ""))
-    page.goto(f"{live.url}/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, live, "owner")
     page.goto(f"{live.url}/campaigns/pilot")
     page.locator("summary", has_text="May I swim here?").first.click()
     expect(page.locator(".candidates .message").first).to_have_text(LONG.strip())

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.sync_api import Browser, CDPSession, Page
+from tests.databases import sqlite_only
 from tests.support.chromium import running
 from tests.support.live_site import LiveSite, serving
 from tests.support.staff_pages import check_page
@@ -21,7 +21,7 @@ AUTHENTICATOR = {
     "isUserVerified": True,
     "automaticPresenceSimulation": True,
 }
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The pages about pay and submissions: sound in both schemes, on a desk and on a phone."""
 
-import pytest
 from playwright.sync_api import Browser, Page
+from tests.databases import sqlite_only
 from tests.support.chromium import running
 from tests.support.live_site import LiveSite, serving
 from tests.support.pay import HOUR, worker
@@ -9,13 +9,13 @@ from tests.support.pay_pages import PAY_PAGE, QUEUE, add_raters, open_paying_cam
 from tests.support.prolific_server import TOKEN, Prolific
 from tests.support.raters import enter, rate_all
 from tests.support.recruited_raters import CHECKING, RETURN_REASON, add_submission, answer_checks
-from tests.support.staff_pages import check_page
+from tests.support.staff_pages import check_page, sign_in
 from tests.support.staff_site import StaffSite
 
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import sign_in_links
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 
 
 def test_pay_pages_are_accessible(database_url: str, browser: Browser, prolific: Prolific) -> None:
@@ -27,8 +27,7 @@ def test_pay_pages_are_accessible(database_url: str, browser: Browser, prolific:
         staff_site = StaffSite(live, live.open)
         failed, rater_id = populate(staff_site, prolific)
         page = context.new_page()
-        page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
-        page.get_by_role("button", name="Sign in").click()
+        sign_in(page, live, "ada")
         page.get_by_role("link", name="pilot").click()
         record_payments(page, rater_id)
         decide_submission(page, failed)

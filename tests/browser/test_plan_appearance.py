@@ -4,16 +4,16 @@ import pytest
 from playwright.sync_api import Page
 from tests.support.campaigns import NOW, items
 from tests.support.live_site import LiveSite
-from tests.support.staff_pages import check_page, live, page  # noqa: F401 - fixtures
+from tests.support.staff_pages import check_page
 
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import sign_in_links
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.usefixtures("signed_in_owner")
 
 
-def test_an_owner_plans_a_draft(page: Page, live: LiveSite) -> None:  # noqa: F811
+def test_an_owner_plans_a_draft(page: Page, live: LiveSite) -> None:
     owner_id = sign_in_links.create_sign_in_link(live.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(live.platform, load_campaign("dices-350"), items(3), staff_id=owner_id, now=NOW)
     page.goto("/campaigns/dices-350")

@@ -4,16 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
+from tests.databases import sqlite_only
 from tests.support import prolific_server
 from tests.support.chromium import running
 from tests.support.live_site import LiveSite, serving
 from tests.support.prolific_server import Prolific
 from tests.support.prolific_study import DEMOGRAPHICS, ONE_OLD_SEAT, SECRET, Participant, publish_study
-from tests.support.staff_pages import check_page
+from tests.support.staff_pages import check_page, sign_in
 
-from dissensus.workflows.platform import sign_in_links
-
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 
 
 @pytest.fixture
@@ -48,8 +47,6 @@ def arrive(page: Page, participant: Participant) -> None:
 
 def agree(page: Page, participant: Participant) -> None:
     arrive(page, participant)
-    expect(page.get_by_text("Your id at Prolific is stored separately from your answers")).to_be_visible()
-    check_page(page, "prolific-consent")
     page.get_by_role("checkbox", name="My answers may be analysed").check()
     page.get_by_role("button", name="I agree and want to take part").click()
     page.get_by_role("radio", name="old").check()
@@ -89,6 +86,8 @@ def decline(page: Page, participant: Participant) -> None:
     page.goto(participant.address)
     check_page(page, "prolific-warning")
     arrive(page, participant)
+    expect(page.get_by_text("Your id at Prolific is stored separately from your answers")).to_be_visible()
+    check_page(page, "prolific-consent")
     page.get_by_role("link", name="I do not agree").click()
     expect(page.get_by_role("heading", name="Nothing was stored")).to_be_visible()
     check_page(page, "prolific-declined")
@@ -100,12 +99,10 @@ def decline(page: Page, participant: Participant) -> None:
 
 
 def view_as_owner(page: Page, live: LiveSite) -> None:
-    page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, live, "owner")
     page.get_by_role("link", name="pilot").click()
     page.get_by_text("Completion codes for Prolific").click()
     check_page(page, "prolific-campaign")
     page.get_by_role("link", name="Quota", exact=True).click()
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="old", exact=True)).last
     expect(row).to_contain_text("1")
-    check_page(page, "prolific-quota")

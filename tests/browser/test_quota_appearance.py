@@ -1,16 +1,14 @@
 """Pages of a quota: the screener, the page without a free seat, and the groups still needed."""
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
+from tests.databases import sqlite_only
 from tests.support.chromium import running
 from tests.support.live_site import LiveSite, serving
 from tests.support.quota_visitors import AGES, RACES, Person, open_quota_campaign, visit, visitor
-from tests.support.staff_pages import check_page
+from tests.support.staff_pages import check_page, sign_in
 from tests.support.staff_site import StaffSite
 
-from dissensus.workflows.platform import sign_in_links
-
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 
 
 def test_quota_pages_are_accessible(database_url: str, browser: Browser) -> None:
@@ -52,8 +50,7 @@ def view_turned_away(page: Page, key: str) -> None:
 
 
 def view_needed_groups(page: Page, live: LiveSite, key: str) -> None:
-    page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, live, "ada")
     page.get_by_role("link", name="pilot").click()
     page.get_by_role("link", name="Quota", exact=True).click()
     page.get_by_role("heading", name="Quota of pilot").wait_for()

@@ -6,14 +6,14 @@ from tests.support.campaigns import NOW
 from tests.support.live_site import LiveSite
 from tests.support.rated_campaigns import rated_campaign
 from tests.support.releases import plan_text
-from tests.support.staff_pages import check_page, live, page  # noqa: F401 - fixtures
+from tests.support.staff_pages import check_page
 
 from dissensus.workflows.campaign import members
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.usefixtures("signed_in_owner")
 
 
-def test_an_owner_signs_a_release(page: Page, live: LiveSite) -> None:  # noqa: F811
+def test_an_owner_signs_a_release(page: Page, live: LiveSite) -> None:
     row = rated_campaign(live.platform, 4, 9)
     members.add_member(live.platform, "crowded", "ada", "owner", staff_id=row.staff_id, now=NOW)
     page.goto("/campaigns/crowded")

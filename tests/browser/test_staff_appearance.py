@@ -4,14 +4,13 @@ from datetime import datetime
 from typing import Any
 
 import pyotp
-import pytest
 from playwright.sync_api import Browser, Page
+from tests.databases import sqlite_only
 from tests.support.campaigns import ABOUT_YOU, AGREED, definition, items
 from tests.support.chromium import running
 from tests.support.live_site import LiveSite, serving
 from tests.support.staff_pages import check_page
 
-from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.platform import passwords, sign_in_links
 from dissensus.workflows.rater import enrolment, quota_screening
@@ -27,7 +26,7 @@ PROVIDER: dict[str, Any] = {
     "oidc_button": "Sign in at the University of Example",
 }
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 
 
 def test_staff_pages_are_accessible(database_url: str, browser: Browser) -> None:
@@ -44,7 +43,7 @@ def test_staff_pages_are_accessible(database_url: str, browser: Browser) -> None
         walk_as_analyst(other.new_page(), link)
 
 
-def populate(live: LiveSite) -> CampaignRow:
+def populate(live: LiveSite) -> None:
     """Create a campaign with many raters in one cell of its quota and few in another."""
     platform, now = live.platform, live.clock()
     owner_id = sign_in_links.create_sign_in_link(platform, "ada", now=now).staff.id
@@ -55,11 +54,8 @@ def populate(live: LiveSite) -> CampaignRow:
     for age in ["young"] * 7 + ["old"] * 2:
         rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(row.key), "en"), AGREED, now=now)
         quota_screening.screen_rater(platform, rater, {"rater_age": age}, now=now)
-    for name, role in ((LONG, "owner"), ("grace", "reviewer")):
-        members.add_member(
-            platform, "pilot", name, "owner" if role == "owner" else "reviewer", staff_id=owner_id, now=now
-        )
-    return row
+    members.add_member(platform, "pilot", LONG, "owner", staff_id=owner_id, now=now)
+    members.add_member(platform, "pilot", "grace", "reviewer", staff_id=owner_id, now=now)
 
 
 def set_up_second_factor(page: Page, at: datetime) -> None:

@@ -7,9 +7,9 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.browser_raters import N_QUESTIONS
 from tests.support.chromium import running
 from tests.support.live_site import LiveSite
+from tests.support.staff_pages import sign_in
 
 from dissensus import read_ratings
-from dissensus.workflows.platform import sign_in_links
 
 N_ITEMS = 3
 PASTED = "\n---\n".join(f"User: Question {n}?\nBot: Answer {n}." for n in range(N_ITEMS))
@@ -33,8 +33,7 @@ def test_a_campaign_from_creation_to_exported_ratings(browser: Browser, live: Li
 
 def create_and_open_campaign(page: Page, live: LiveSite) -> str:
     """Create a campaign from a shipped one and pasted text; return its link."""
-    page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, live, "ada")
     page.get_by_role("link", name="New campaign").click()
     page.get_by_role("link", name="dices-350").click()
     page.wait_for_url("**/campaigns/new?example=dices-350")

@@ -4,15 +4,14 @@ import pytest
 from playwright.sync_api import Page
 from tests.support.campaigns import AGREED, definition, items
 from tests.support.live_site import LiveSite
-from tests.support.staff_pages import check_page, live, page
+from tests.support.staff_pages import check_page
 
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import enrolment, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
-__all__ = ["live", "page"]
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.usefixtures("signed_in_owner")
 
 
 def test_start_pages_are_accessible(page: Page, live: LiveSite) -> None:
@@ -33,3 +32,5 @@ def test_start_pages_are_accessible(page: Page, live: LiveSite) -> None:
     check_page(page, "introduction")
     page.goto("/campaigns/pilot")
     page.wait_for_url("**/sign-in?to=%2Fcampaigns%2Fpilot")
+    page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(platform, 'ada', now=now).key}")
+    check_page(page, "sign-in")

@@ -1,11 +1,11 @@
 """The pages about webhooks are sound, in both schemes, on a desk and on a phone."""
 
-import pytest
 from playwright.sync_api import Browser, Page
+from tests.databases import sqlite_only
 from tests.support.campaigns import definition, items
 from tests.support.chromium import running
 from tests.support.live_site import LiveSite, serving
-from tests.support.staff_pages import check_page
+from tests.support.staff_pages import check_page, sign_in
 from tests.support.webhook_deliverer import WebhookDeliverer
 from tests.support.webhook_receiver import Receiver, receiving
 
@@ -13,7 +13,7 @@ from dissensus.workflows.campaign import campaigns, webhooks
 from dissensus.workflows.campaign.webhooks import NewWebhook
 from dissensus.workflows.platform import sign_in_links
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 LONG = "a-very-long-name-of-a-place-where-somebody-listens-to-what-happens"
 
 
@@ -33,8 +33,7 @@ def test_webhook_pages_are_accessible(database_url: str, browser: Browser) -> No
 
 def add_by_form(page: Page, live: LiveSite, receiver: Receiver) -> None:
     """Add a webhook after a rejected form."""
-    page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
-    page.get_by_role("button").first.click()
+    sign_in(page, live, "ada")
     page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Settings").click()
     page.get_by_role("link", name="Webhooks").click()

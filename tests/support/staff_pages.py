@@ -1,12 +1,8 @@
-"""Pages in a browser, checked in both schemes at both widths, and a browser of an owner."""
+"""Pages in a browser, checked in both schemes at both widths, and the way in of staff."""
 
-from collections.abc import Iterator
-
-import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 from tests.browser.page import DESKTOP, View
-from tests.support.chromium import running
-from tests.support.live_site import LiveSite, serving
+from tests.support.live_site import LiveSite
 
 from dissensus.workflows.platform import sign_in_links
 
@@ -16,26 +12,12 @@ NARROW = 320
 PHONE = 390
 
 
-@pytest.fixture
-def live(database_url: str) -> Iterator[LiveSite]:
-    with serving(database_url) as site:
-        yield site
-
-
-@pytest.fixture
-def page(browser: Browser, live: LiveSite) -> Iterator[Page]:
-    """A browser of an owner, signed in by a link."""
-    link = sign_in_links.create_sign_in_link(live.platform, "ada", now=live.clock())
-    with (
-        running(browser._loop),
-        browser.new_context(base_url=live.url) as context,
-    ):
-        tab = context.new_page()
-        tab.goto(f"/sign-in/{link.key}")
-        check_page(tab, "sign-in")
-        tab.get_by_role("button", name="Sign in").click()
-        tab.wait_for_url("**/campaigns")
-        yield tab
+def sign_in(page: Page, live: LiveSite, name: str) -> None:
+    """Sign in by a link, up to the list of campaigns."""
+    key = sign_in_links.create_sign_in_link(live.platform, name, now=live.clock()).key
+    page.goto(f"{live.url}/sign-in/{key}")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/campaigns")
 
 
 def check_page(page: Page, name: str, *, bar: bool = False) -> None:
@@ -45,7 +27,7 @@ def check_page(page: Page, name: str, *, bar: bool = False) -> None:
     other one. With `bar`, a bar of buttons stays in view, above other texts. On a phone nothing scrolls sideways.
     """
     page.wait_for_load_state()
-    view = View(page, [], [])
+    view = View(page)
     for width in (NARROW, DESKTOP):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme="dark" if width == NARROW else "light")
