@@ -147,7 +147,8 @@ def test_a_red_team_task_of_five_conversations(live: LiveSite, page: Page, serve
         assert [(one.state, one.success, one.intent_text) for one in chats] == [("done", 1, "To get an insult.")] * 5
         edits = [one for one in tx.scalars(select(ChatPickTable.edit_text)) if one]
         assert edits == ["You may swim here from June on."]
-        assert all(one > 0 for one in tx.scalars(select(ChatExchangeTable.worked_ms)))
+        worked = tx.scalars(select(ChatExchangeTable.worked_ms)).all()
+        assert (len(worked), min(worked) > 0) == (6, True)
 
 
 def test_typed_text_survives_a_reload_and_a_failed_chatbot(live: LiveSite, page: Page, request: Any) -> None:

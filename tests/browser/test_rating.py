@@ -85,14 +85,16 @@ def test_a_rater_rates_by_keyboard(live: LiveSite, page: Page) -> None:
     keys.press("Enter")
     expect(page.locator("dd").nth(1)).to_have_text("3")
     expect(page.get_by_text("Thank you for your judgement.")).to_be_visible()
-    for _, every in load_saved_answers(live):
+    saves = [every for _, every in load_saved_answers(live)]
+    assert len(saves) == 3
+    for every in saves:
         answers = merge_saves(every)
         assert len(answers) == N_QUESTIONS
-        assert {given.value for given in answers.values()} == {
+        assert {answer.value for answer in answers.values()} == {
             "Unsure",
             "I am not familiar with the topic of the conversation",
         }
-        assert all(0 < given.first_ms <= given.last_ms <= every[-1].visible_ms for given in answers.values())
+        assert all(0 < answer.first_ms <= answer.last_ms <= every[-1].visible_ms for answer in answers.values())
 
 
 def test_changes_are_counted_and_revisions_go_on(live: LiveSite, page: Page) -> None:
@@ -143,7 +145,7 @@ def test_questions_that_do_not_apply_are_hidden_and_not_answered(live: LiveSite,
     expect(page.locator("#progress")).to_contain_text("1 of 3 rated")
     expect(page.locator("#saved")).to_have_text("Saved")
     ((_, every),) = load_saved_answers(live)
-    answers = {name: given.value for name, given in merge_saves(every).items()}
+    answers = {name: answer.value for name, answer in merge_saves(every).items()}
     assert answers == {"Kinds": ("None",), "Tone": "Other", "Tone_text": "Ironic", "Why": "Because of this."}
     assert merge_saves(every)["Why"].changes == 0
     expect(page.get_by_label("Why?")).to_have_value("")
@@ -205,13 +207,13 @@ def test_an_item_is_uncovered_and_answered_by_keys(live: LiveSite, page: Page) -
     page.keyboard.press("2")
     for _ in range(N_QUESTIONS - page.locator(".questionnaire input:checked").count()):
         page.keyboard.press("1")
-    View(page, [], []).shot("rater-bulk")
+    View(page).shot("rater-bulk")
     page.keyboard.press("Control+Enter")
     expect(page.locator("#progress")).to_contain_text("1 of 3 rated")
     expect(page.locator("#saved")).to_have_text("Saved")
     [(_, saves)] = load_saved_answers(live)
     answers = merge_saves(saves)
-    bulk = {name for name, given in answers.items() if given.bulk}
+    bulk = {name for name, answer in answers.items() if answer.bulk}
     assert {answers[name].value for name in bulk} == {"No"}
     assert (len(bulk) > N_QUESTIONS / 2, answers["Q4_misinformation"].bulk) == (True, False)
     assert answers["Q4_misinformation"].value == "Unsure"
@@ -220,7 +222,7 @@ def test_an_item_is_uncovered_and_answered_by_keys(live: LiveSite, page: Page) -
 def test_an_item_of_dices_fits_a_phone(live: LiveSite, page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     enter(page, open_rating_campaign(live, click_to_reveal=True, title="Pilot"))
-    view = View(page, [], [])
+    view = View(page)
     expect(page.locator("details.introduction")).to_have_attribute("open", "")
     with_instructions = view.height()
     view.shot("rater-phone-instructions")
@@ -243,7 +245,7 @@ def test_an_item_of_dices_fits_a_phone(live: LiveSite, page: Page) -> None:
 def test_a_scale_is_one_row_on_a_phone(live: LiveSite, page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     enter(page, open_rating_campaign(live, questionnaire=SCALES, demographics=None))
-    View(page, [], []).shot("rater-phone-scales")
+    View(page).shot("rater-phone-scales")
     for name, n in (("Trust", 7), ("Harm", 5)):
         steps = page.locator(f"[data-question={name}] .answer:not(.declines)")
         boxes = [step.bounding_box() for step in steps.all()]

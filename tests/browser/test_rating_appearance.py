@@ -26,7 +26,7 @@ def test_rater_pages_are_accessible(live: LiveSite, page: Page, looks: tuple[str
 
     def judge(name: str) -> None:
         page.wait_for_load_state()
-        view = View(page, [], [])
+        view = View(page)
         for look in (*looks[1:], looks[0]):
             show(page, look)
             view.shot(f"rater-{look}-{name}")
@@ -107,7 +107,7 @@ def test_right_to_left_pages_are_mirrored(live: LiveSite, browser: Browser) -> N
         page.locator("[value=rating]").check()
         page.locator("main button").click()
         page.wait_for_url("**/rate")
-        view = View(page, [], [])
+        view = View(page)
         view.shot("rater-right-to-left")
         assert view.violations() + view.overflowing() == []
         left = page.evaluate("document.querySelector('.questionnaire').getBoundingClientRect().left")

@@ -14,7 +14,7 @@ from tests.support.browser_raters import (
     open_rating_campaign,
 )
 from tests.support.live_site import LiveSite
-from tests.support.rating_views import show
+from tests.support.rating_views import find_violations, show
 
 from dissensus.campaign.answer_drafts import merge_saves
 from dissensus.campaign.rate_limits import RateLimit, RaterLimits
@@ -94,7 +94,6 @@ def test_failed_saves_are_retried_and_rejections_shown(live: LiveSite, page: Pag
 
 def test_saves_beyond_the_rate_limit_are_sent_later(live: LiveSite, page: Page) -> None:
     enter(page, open_rating_campaign(live))
-    refuse = live.platform.rater_limits.saves_per_rater
     object.__setattr__(live.platform, "rater_limits", replace(RaterLimits(), saves_per_rater=RateLimit(1, 2)))
     for number, status in enumerate((200, 429)):
         with page.expect_response("**/save") as response:
@@ -107,7 +106,6 @@ def test_saves_beyond_the_rate_limit_are_sent_later(live: LiveSite, page: Page) 
     expect(page.locator("#alert")).to_be_empty()
     ((_, saves),) = load_saved_answers(live)
     assert merge_saves(saves)["Q4_misinformation"].value == "Yes"
-    assert refuse.n == 600
 
 
 def test_what_is_too_large_is_kept_and_the_rest_is_sent(live: LiveSite, page: Page) -> None:
@@ -189,11 +187,11 @@ def test_answers_are_corrected_and_kept_without_a_network(live: LiveSite, page: 
     page.get_by_role("link", name="Previous answers").click()
     expect(page.get_by_text("You submitted these answers.")).to_be_visible()
     expect(page.locator("[name=Q4_misinformation]").nth(0)).to_be_checked()
-    view = View(page, [], [])
+    view = View(page)
     for look in ("light", "dark", "phone"):
         show(page, look)
         view.shot(f"rater-{look}-correction")
-        assert view.violations() + view.overflowing() == []
+        assert find_violations(view, look) + view.overflowing() == []
     show(page, "light")
     context.set_offline(True)
     page.locator("[name=Q4_misinformation]").nth(2).check()
@@ -205,7 +203,7 @@ def test_answers_are_corrected_and_kept_without_a_network(live: LiveSite, page: 
     for look in ("light", "dark", "phone"):
         show(page, look)
         view.shot(f"rater-{look}-answers")
-        assert view.violations() + view.overflowing() == []
+        assert find_violations(view, look) + view.overflowing() == []
     ((_, saves),) = load_saved_answers(live)
     assert [save.answers["Q4_misinformation"].value for save in saves] == ["No", "Yes"]
     page.get_by_role("link", name="Back", exact=True).click()

@@ -151,7 +151,6 @@ def test_hostile_names_cause_no_accessibility_violations(
 ) -> None:
     view = look(context, save_report("tricky", tricky), width=NARROWEST)
     assert view.violations() == []
-    assert view.faint_in_the_dark() == []
 
 
 def test_phone_pages_folded_and_unfolded(context: BrowserContext, page: Path) -> None:

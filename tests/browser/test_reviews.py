@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from tests.browser.page import View
 from tests.support.campaigns import NOW, owner
 from tests.support.live_site import LiveSite
-from tests.support.rating_views import show
+from tests.support.rating_views import find_violations, show
 
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.records.conversation import Conversation
@@ -40,11 +40,11 @@ def open_review_campaign(live: LiveSite, *intents: str) -> str:
 
 def judge(page: Page, name: str) -> None:
     """Check a page in all looks and save screenshots."""
-    view = View(page, [], [])
+    view = View(page)
     for look in ("dark", "phone", "zoomed", "light"):
         show(page, look)
         view.shot(f"review-{name}-{look}")
-        assert view.violations() + view.overflowing() == []
+        assert find_violations(view, look) + view.overflowing() == []
 
 
 def test_reviewers_choose_what_they_read(live: LiveSite, page: Page) -> None:
