@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from datetime import timedelta
+from html import unescape
 from uuid import uuid4
 
 import httpx
@@ -10,6 +11,7 @@ import pytest
 from sqlalchemy import func, select
 from tests.databases import sqlite_only
 from tests.support.campaigns import NOW
+from tests.support.list_pages import walk_pages
 from tests.support.monitored_campaigns import (
     HASTY,
     add_crowd,
@@ -18,21 +20,24 @@ from tests.support.monitored_campaigns import (
     rate_items,
     read,
 )
-from tests.support.staff_site import StaffSite, send
+from tests.support.staff_site import StaffSite, send, token_of
 
-from dissensus.campaign.filters.rater_filter import RATER_ORDERS, RaterCursor, RaterFilter
+from dissensus.campaign.filters.rater_filter import RATER_ORDERS
 from dissensus.pipeline.monitor import CampaignFigures
 from dissensus.store import audit_log, flags, notices
 from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.lists import raters as rater_lists
 from dissensus.web.core.permissions import find_action
+from dissensus.web.staff import raters as rater_pages
 from dissensus.workflows.campaign import monitoring
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import withdrawal
 
 RATERS = "/campaigns/pilot/raters"
+MONITORING = "/campaigns/pilot/monitoring"
+HOSTILE = '"><script>alert(1)</script>\u202e'
 N_PLANNED = 20
 """Items that a rater rates, of all."""
 
@@ -50,6 +55,11 @@ def refresh(staff_site: StaffSite) -> None:
 def numbers(page: httpx.Response) -> list[int]:
     assert page.status_code == 200, page.text
     return [int(number) for number in re.findall(r'<a href="[^"]+/raters/[^"]+">Rater (\d+)</a>', page.text)]
+
+
+def read_item_links(page: httpx.Response) -> list[str]:
+    """Addresses of the items in the table of answers of a rater."""
+    return re.findall(r'href="(/campaigns/pilot/items/\d+\?sort=position)"', page.text)
 
 
 @sqlite_only
@@ -91,21 +101,24 @@ def test_raters_are_sorted_searched_and_filtered(staff_site: StaffSite, campaign
         assert browser.get(RATERS, params=query).status_code == 422, query
 
 
-def test_pages_of_the_list_are_complete(staff_site: StaffSite, campaign: CampaignRow) -> None:
+def test_pages_of_the_list_are_complete(
+    staff_site: StaffSite, campaign: CampaignRow, monkeypatch: pytest.MonkeyPatch
+) -> None:
     add_crowd(staff_site.platform, campaign)
     refresh(staff_site)
     rate_items(staff_site.platform, campaign, 7, at=NOW)  # without figures
-    with staff_site.platform.database.reading() as tx:
-        for order in RATER_ORDERS:
-            rater_filter = RaterFilter(order=order)
-            everybody = rater_lists.list_raters(tx, campaign.id, rater_filter, most=100)
-            assert len(everybody) == 13
-            found: list[rater_lists.ListedRater] = []
-            after: RaterCursor | None = None
-            while rows := rater_lists.list_raters(tx, campaign.id, rater_filter, after=after, most=4):
-                found += rows
-                after = (rows[-1].sort_value, rows[-1].number)
-            assert tuple(found) == everybody, order
+    browser = staff_site.owner()
+    for order in RATER_ORDERS:
+        everybody = numbers(browser.get(f"{RATERS}?order={order}"))
+        assert sorted(everybody) == list(range(1, 14))
+        # All with figures rated as many items, and who has none is last.
+        assert everybody[-1] == 13
+        assert order in ("time", "agreement") or everybody == sorted(everybody)
+        with monkeypatch.context() as patch:
+            patch.setattr(rater_pages, "PAGE_SIZE", 4)
+            pages = [numbers(page) for page in walk_pages(browser, f"{RATERS}?order={order}")]
+        assert [len(page) for page in pages] == [4, 4, 4, 1]
+        assert [number for page in pages for number in page] == everybody, order
 
 
 def test_figures_of_raters_are_those_of_their_answers(staff_site: StaffSite, campaign: CampaignRow) -> None:
@@ -134,7 +147,7 @@ def test_a_flag_is_decided_with_the_answers_in_view(staff_site: StaffSite, campa
     assert "&lt;i&gt;bad" in page.text
     answers = re.findall(r'<td dir="auto"[^>]*>([^<]+)</td>', page.text)
     assert answers == ["No"] * N_PLANNED
-    items = re.findall(r'href="(/campaigns/pilot/items/\d+\?sort=position)"', page.text)
+    items = read_item_links(page)
     assert len(items) == N_PLANNED
     assert browser.get(items[0]).status_code == 200
     wrong = send(browser, f"{RATERS}/{stubborn}", decision="", verdict="exclude", reason=" ")
@@ -147,6 +160,70 @@ def test_a_flag_is_decided_with_the_answers_in_view(staff_site: StaffSite, campa
     assert "Excluded by ada" in read(browser.get(f"{RATERS}/{stubborn}"))
     assert numbers(browser.get(RATERS, params={"flag": "excluded"})) == [12]
     assert numbers(browser.get(RATERS, params={"flag": "undecided"})) == [11]
+
+
+def form(page: httpx.Response) -> dict[str, str]:
+    match = re.search(r'name="decision" value="([^"]+)"', page.text)
+    assert match
+    return {"form_token": token_of(page), "decision": match[1]}
+
+
+@sqlite_only
+def test_an_owner_decides_a_flag_with_a_reason(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    hasty, _ = add_crowd(staff_site.platform, campaign)
+    refresh(staff_site)
+    browser, path = staff_site.owner(), f"{RATERS}/{hasty}"
+    page = browser.get(path)
+    assert page.status_code == 200
+    done = browser.post(path, data={**form(page), "verdict": "exclude", "reason": HOSTILE})
+    assert (done.status_code, done.headers["location"]) == (303, path)
+    page = browser.get(path)
+    assert "<script>" not in page.text
+    assert HOSTILE in unescape(page.text)
+    assert "Excluded by ada" in read(page)
+    listed = browser.get(MONITORING)
+    assert "excluded" in listed.text
+    assert "<script>" not in listed.text
+    repeated = browser.post(path, data={**form(page), "verdict": "keep", "reason": "They are practised."})
+    assert repeated.status_code == 303
+    assert "superseded" in read(browser.get(path))
+    exported = browser.get("/campaigns/pilot/export.csv").text
+    assert exported.splitlines()[0].endswith("rater_flagged")
+
+
+@sqlite_only
+def test_all_faults_of_a_decision_are_shown_and_input_is_kept(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    hasty, _ = add_crowd(staff_site.platform, campaign)
+    refresh(staff_site)
+    browser, path = staff_site.owner(), f"{RATERS}/{hasty}"
+    refused = browser.post(path, data={**form(browser.get(path)), "reason": " "})
+    assert refused.status_code == 422
+    assert "Nothing is chosen. Choose keep or exclude. There is no reason." in read(refused)
+    refused = browser.post(path, data={**form(refused), "verdict": "exclude", "reason": HOSTILE * 100})
+    assert "2,000 are allowed" in read(refused)
+    assert 'value="exclude" required checked' in refused.text
+    assert HOSTILE * 100 in unescape(refused.text)
+    assert "Excluded by" not in read(refused)
+
+
+@sqlite_only
+def test_only_owners_see_flags(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    hasty, _ = add_crowd(staff_site.platform, campaign)
+    refresh(staff_site)
+    analyst, path = member(staff_site, campaign, "analyst"), f"{RATERS}/{hasty}"
+    assert analyst.get(path).status_code == 403
+    assert send(analyst, path, verdict="exclude", reason="x").status_code == 403
+    assert staff_site.owner("bob").get(path).status_code == 404
+
+
+@sqlite_only
+def test_a_rater_without_a_flag_has_nothing_to_decide(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    careful = rate_items(staff_site.platform, campaign, 1)
+    refresh(staff_site)
+    browser, path = staff_site.owner(), f"{RATERS}/{careful}"
+    assert "Save decision" not in browser.get(path).text
+    assert send(browser, path, verdict="exclude", reason="x").status_code == 404
+    assert send(browser, f"{RATERS}/nobody", verdict="exclude", reason="x").status_code == 404
 
 
 def test_selected_flags_are_decided_at_once(staff_site: StaffSite, campaign: CampaignRow) -> None:
@@ -190,12 +267,18 @@ def test_groups_of_a_rater_are_shown_from_five_raters_on(staff_site: StaffSite, 
     assert "Gender: Man" not in of_man
 
 
-def test_answers_are_paged_and_of_any_question(staff_site: StaffSite, campaign: CampaignRow) -> None:
+def test_answers_are_paged_and_of_any_question(
+    staff_site: StaffSite, campaign: CampaignRow, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rater_id = rate_items(staff_site.platform, campaign, 1)
     refresh(staff_site)
     browser = staff_site.owner()
-    page = browser.get(f"{RATERS}/{rater_id}", params={"after": N_PLANNED - 3})
-    assert len(re.findall(r'<td dir="auto"[^>]*>', page.text)) == 2
+    everything = read_item_links(browser.get(f"{RATERS}/{rater_id}"))
+    assert len({*everything}) == N_PLANNED
+    monkeypatch.setattr(rater_pages, "ANSWERS_PAGE_SIZE", 8)
+    pages = [read_item_links(page) for page in walk_pages(browser, f"{RATERS}/{rater_id}")]
+    assert [len(page) for page in pages] == [8, 8, 4]
+    assert [item for page in pages for item in page] == everything
     assert browser.get(f"{RATERS}/{rater_id}", params={"question": "Q_none"}).status_code == 422
     assert browser.get(f"{RATERS}/nobody").status_code == 404
 

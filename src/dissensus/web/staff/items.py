@@ -162,7 +162,7 @@ def show_items(
 
 
 def _format_cursor(item: "ListedItem") -> str:
-    return f"{'' if item.distance is None else item.distance!r}~{item.position}"
+    return f"{'' if item.distance is None else repr(item.distance)}~{item.position}"
 
 
 @router.get("/campaigns/{name}/items/{number}")

@@ -1,4 +1,4 @@
-"""Monitoring pages, and decisions about flagged raters."""
+"""Monitoring page of a campaign."""
 
 from collections import defaultdict
 from collections.abc import Mapping
