@@ -460,3 +460,10 @@ def test_a_campaign_without_questions_lacks_a_questionnaire() -> None:
     without = {key: value for key, value in pilot().items() if key != "questionnaire"}
     with pytest.raises(InvalidInput, match=r"questionnaire: It is missing. Name one that ships"):
         parse_campaign(without)
+
+
+def test_guidelines_need_every_language() -> None:
+    with pytest.raises(InvalidInput, match=r"guidelines.*'de'"):
+        parse_campaign(pilot(guidelines={"en": "Judge it."}))
+    campaign = parse_campaign(pilot(guidelines={"en": "Judge it.", "de": "Beurteilen Sie."}))
+    assert parse_campaign(write_campaign(campaign)).guidelines == campaign.guidelines

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import func, select
 from tests.databases import sqlite_only
 from tests.support.campaigns import open_campaign
-from tests.support.live_site import LiveSite, Visitor, assignment, hidden, serving
+from tests.support.live_site import LiveSite, Visitor, assignment, hidden
 from tests.support.rating_pages import page_text
 
 from dissensus.store.core.orm import Base
@@ -227,22 +227,6 @@ def test_an_expired_arrival_must_open_the_link_again(live: LiveSite) -> None:
     assert visitor.enter(str(campaign.key)).status_code == 200
     live.clock.forward(days=31)
     assert visitor.get("/rate").status_code == 403
-
-
-@pytest.mark.parametrize(("base_url", "secure"), [("https://rate.example.org", True), ("http://localhost", False)])
-def test_cookies_are_http_only(database_url: str, base_url: str, secure: bool) -> None:
-    with serving(database_url, base_url=base_url) as live:
-        campaign = open_campaign(live.platform, 3)
-        visitor = live.visitor()
-        first = visitor.http.post("/c/pilot", data={"key": campaign.key, "language": "en"}, follow_redirects=False)
-        entry = {"cookie": first.headers["set-cookie"].partition(";")[0]}
-        agreed = visitor.http.post(
-            "/c/pilot/consent", data={"purpose": "rating"}, headers=entry, follow_redirects=False
-        )
-        for cookie in (first.headers["set-cookie"], agreed.headers.get_list("set-cookie")[0]):
-            assert "HttpOnly" in cookie
-            assert "SameSite=lax" in cookie
-            assert ("Secure" in cookie) is secure
 
 
 BAD = ("\x00", "a\x00b", "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "x" * 5000, "../..", "%")

@@ -54,7 +54,7 @@ def test_checks_work_without_scripts(live: LiveSite) -> None:
     live.clock.forward(seconds=1)
     page = visitor.rate(visitor.send("/check", **hidden(page), answer="Agree"), Q_safe="No")
     # Raters do not learn the result of an attention check.
-    assert "not right" not in page_text(page)
+    assert "not correct" not in page_text(page)
     assert "Please choose Unsure." in page_text(page)
     live.clock.forward(seconds=1)
     assert heading(visitor.send("/check", **hidden(page), answer="Unsure")) == "Thank you"

@@ -12,7 +12,6 @@ import pytest
 from sqlalchemy import func, select, update
 from tests.databases import sqlite_only
 from tests.support.api_programs import token
-from tests.support.campaigns import NOW
 from tests.support.chat_campaigns import GULL, PLAIN, TERN, open_chat_campaign
 from tests.support.chat_completion_server import Loopback, Play, Wire, answers, loopback, says, streams
 from tests.support.chat_forms import begin, enter_chat_campaign, forms, say, send, wait_for_responses
@@ -20,17 +19,15 @@ from tests.support.live_site import LiveSite, Visitor, hidden, serving
 from tests.support.monitored_campaigns import read
 from tests.support.staff_site import StaffSite
 
-from dissensus.campaign.chatbot_access import check_chatbot_allowed
 from dissensus.chat import Response
 from dissensus.demo import visitor as demo_visitor
-from dissensus.errors import Conflict, NotAllowed
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 from dissensus.schema.records.conversation import Conversation
 from dissensus.store.campaigns import CampaignTable
 from dissensus.store.chats import ChatCandidateTable, ChatExchangeTable, ChatPickTable, ChatTable
 from dissensus.web.core import chat_responder
+from dissensus.web.rater import chat as chat_pages
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.campaign.rehearsal import run_rehearsal
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> **bold** \u202eevil"
 
@@ -164,8 +161,9 @@ def test_responses_are_streamed_and_replayed_after_a_reload(live: LiveSite) -> N
     assert list(read_stream(visitor, exchange_id)) == [("start", {}), ("end", {})]
 
 
-def test_markdown_is_rendered_while_it_streams(live: LiveSite) -> None:
-    slow = {**TERN, "scripted": {"responses": ["It is **not** <b>so</b> simple."], "pause_s": 0.25}}
+def test_markdown_is_rendered_while_it_streams(live: LiveSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_pages, "RENDER_S", 0.02)
+    slow = {**TERN, "scripted": {"responses": ["It is **not** <b>so</b> simple."], "pause_s": 0.05}}
     visitor, page = enter_chat_campaign(live, response_format="markdown", chat={"chatbots": [slow]})
     page = send(visitor, begin(visitor, page), "/messages", text="Explain.")
     assert 'class="message rendered"' in page.text
@@ -330,9 +328,13 @@ def test_only_the_rater_retries_a_broken_chatbot(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live, chat={"chatbots": [TERN]})
     page = wait_for_responses(visitor, send(visitor, begin(visitor, page), "/messages", text="Hello."))
     assert "No response arrived." in page.text
-    time.sleep(1.2)
+    end = time.monotonic() + 60
+    while live.site.chat_responder._tasks:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    # A request would be under way before the page arrives.
     assert "No response arrived." in visitor.get("/rate").text
-    assert len(calls) == 2
+    assert (len(live.site.chat_responder._tasks), len(calls)) == (0, 2)
 
 
 def test_another_process_takes_over_an_expired_claim(live: LiveSite) -> None:
@@ -404,28 +406,6 @@ def test_conversations_are_not_accessible_to_others(live: LiveSite) -> None:
     assert other.send(f"/chat/{exchange_id}/retry").status_code == 403
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"url": "https://elsewhere.example/v1"}, "elsewhere.example is not an allowed chatbot server"),
-        ({"url": "https://api.example.com:8443/v1"}, "api.example.com:8443 is not an allowed"),
-        ({"url": "https://api.example.com/v1", "key_variable": "DISSENSUS_SECRET_KEY"}, "begin with CHATBOT_"),
-    ],
-)
-def test_campaigns_cannot_name_other_hosts_secrets_or_files(changes: dict[str, str], message: str) -> None:
-    endpoint = {"model": "m", **changes}
-    chatbot = {**TERN, "kind": "openai_compatible", "openai_compatible": endpoint}
-    best = {**GULL, "kind": "best_of_n", "best_of_n": {"chatbot": chatbot, "scorer": "shortest"}}
-    for definition in (chatbot, best):
-        with pytest.raises(NotAllowed, match=message):
-            check_chatbot_allowed(parse_chatbot(definition), frozenset({"api.example.com"}))
-    allowed = {"url": "https://api.example.com/v1", "model": "m", "key_variable": "CHATBOT_KEY"}
-    check_chatbot_allowed(parse_chatbot({**chatbot, "openai_compatible": allowed}), frozenset({"api.example.com"}))
-    file = {**TERN, "kind": "local", "local": {"file": "/etc/passwd"}}
-    with pytest.raises(NotAllowed, match="cannot name a file on this machine"):
-        check_chatbot_allowed(parse_chatbot(file), frozenset())
-
-
 def test_an_owner_sees_how_many_conversations_there_were(staff_site: StaffSite) -> None:
     live = staff_site.live
     visitor, page = enter_chat_campaign(live)
@@ -439,12 +419,6 @@ def test_an_owner_sees_how_many_conversations_there_were(staff_site: StaffSite) 
     assert "Red team, two responses, which is more harmful; Helpful, two responses, which is more helpful" in text
     assert "Add items" not in text
     assert "Insult me." not in text
-
-
-def test_simulated_raters_do_not_chat(live: LiveSite) -> None:
-    campaign = open_chat_campaign(live.platform)
-    with pytest.raises(Conflict, match="no simulated rater does"):
-        run_rehearsal(live.platform, "pilot", 1, staff_id=campaign.staff_id, now=NOW)
 
 
 PAGES = (

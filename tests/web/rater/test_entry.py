@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, definition, items, open_campaign, owner
 from tests.support.live_site import LiveSite, Visitor, hidden
+from tests.support.rating_pages import page_text
 
 from dissensus.schema.campaign.definition import CampaignState
 from dissensus.store.answer_drafts import SaveTable
@@ -36,11 +37,6 @@ GERMAN: dict[str, Any] = {
     "consent": {"text": BOTH, "purposes": [{"name": "rating", "text": BOTH, "required": True}]},
     "questionnaire": "dices-350",
 }
-
-
-def page_text(page: httpx.Response) -> str:
-    """The text of a page, without tags."""
-    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", page.text)))
 
 
 def open_in_state(live: LiveSite, state: CampaignState) -> str:
@@ -172,7 +168,9 @@ def test_consents_are_shown_with_the_text_of_their_version(live: LiveSite) -> No
     campaign = open_campaign(live.platform, 2)
     visitor: Visitor = live.visitor()
     visitor.enter(str(campaign.key), purposes=("rating", "release"))
-    first = page_text(visitor.get("/consents"))
+    page = visitor.get("/consents")
+    assert 'href="/withdraw/' in page.text
+    first = page_text(page)
     assert "This is version 1 of the text. You answered it on 2026-03-01 12:00 UTC. We keep your answers." in first
     assert "My answers may be analysed. Yes My answers may be published. Yes" in first
     campaigns.change_state(live.platform, "pilot", "paused", staff_id=campaign.staff_id, now=NOW)

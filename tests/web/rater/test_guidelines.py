@@ -2,17 +2,12 @@
 
 from pathlib import Path
 
-import pytest
-from tests.support.campaign_definitions import pilot
 from tests.support.campaigns import CHECKS, NOW, definition, items, open_campaign, owner
 from tests.support.image_files import draw
 from tests.support.live_site import LiveSite
 from tests.support.rating_pages import page_text
 
-from dissensus.errors import InvalidInput
 from dissensus.files.images import read_image
-from dissensus.schema.campaign.definition import write_campaign
-from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.workflows.campaign import campaigns, images, opening
 from dissensus.workflows.campaign.opening import SiteServices
 
@@ -60,13 +55,6 @@ def test_campaigns_without_guidelines_have_no_link(live: LiveSite) -> None:
     page = live.visitor().enter(str(open_campaign(live.platform, 3).key))
     assert 'id="answers"' in page.text
     assert "guidelines" not in page.text
-
-
-def test_guidelines_need_every_language() -> None:
-    with pytest.raises(InvalidInput, match=r"guidelines"):
-        parse_campaign(pilot(guidelines={"en": "Judge it."}))
-    campaign = parse_campaign(pilot(guidelines={"en": "Judge it.", "de": "Beurteilen Sie."}))
-    assert parse_campaign(write_campaign(campaign)).guidelines == campaign.guidelines
 
 
 def test_images_of_guidelines_are_sent_to_raters_of_their_campaign(live: LiveSite) -> None:

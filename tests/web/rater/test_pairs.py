@@ -12,14 +12,14 @@ import polars as pl
 import pytest
 from tests.databases import sqlite_only
 from tests.support.api_programs import token
-from tests.support.campaigns import NOW, TWO_QUESTIONS, owner
+from tests.support.campaigns import NOW, owner
 from tests.support.html_forms import press
 from tests.support.live_site import LiveSite, hidden
 from tests.support.pair_campaigns import open_pair_campaign, pair_definition, pairs
 from tests.support.staff_site import StaffSite
 
 import dissensus
-from dissensus.errors import Conflict, InvalidInput
+from dissensus.errors import InvalidInput
 from dissensus.files.pairs.items import read_pair_items
 from dissensus.files.pairs.reader import read_pairs
 from dissensus.files.pairs.votes import read_pair_files, read_people
@@ -29,7 +29,7 @@ from dissensus.schema.campaign.definition import write_campaign
 from dissensus.schema.records.preference import Criterion
 from dissensus.store.answer_drafts import load_saves
 from dissensus.store.assignments import AssignmentTable
-from dissensus.workflows.campaign import audit, campaigns, rehearsal
+from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.export import ratings as ratings_workflow
 from dissensus.workflows.export.pairs import export_pairs
@@ -201,31 +201,6 @@ def test_invalid_preferences_are_asked_for_again(live: LiveSite, answer: str | N
     assert refused.status_code == 422
     assert "Which response is less harmful?" in refused.text
     assert responses(refused) == responses(page)
-
-
-def test_items_must_match_the_kind_of_campaign(live: LiveSite) -> None:
-    staff_id = owner(live.platform.database)
-    single = tuple(dissensus.Item(one.item_id, one.conversation) for one in pairs(3))
-    with pytest.raises(InvalidInput, match=r"Item 'pair-1', number 2, has one response, and with \[pair\] two"):
-        campaigns.create_campaign(
-            live.platform, pair_definition(), (pairs(1)[0], *single[1:]), staff_id=staff_id, now=NOW
-        )
-    rating = pair_definition(pair=None, questionnaire=TWO_QUESTIONS)
-    with pytest.raises(InvalidInput, match=r"Item 'pair-0', number 1, has two responses.*2 more such items"):
-        campaigns.create_campaign(live.platform, rating, pairs(3), staff_id=staff_id, now=NOW)
-    campaigns.create_campaign(live.platform, pair_definition(), pairs(3), staff_id=staff_id, now=NOW)
-    with pytest.raises(InvalidInput, match="'pair-0', number 1, has one response"):
-        campaigns.add_items(live.platform, "pilot", single, staff_id=staff_id, now=NOW)
-    with pytest.raises(Conflict, match="pair cannot be added or removed while pilot has items"):
-        campaigns.revise_campaign(live.platform, "pilot", rating, staff_id=staff_id, now=NOW)
-    other = pair_definition(pair={"criterion": "more harmful"})
-    campaigns.revise_campaign(live.platform, "pilot", other, staff_id=staff_id, now=NOW)
-    assert rehearsal.run_rehearsal(live.platform, "pilot", 2, staff_id=staff_id, now=NOW) == 6
-    campaigns.clone_campaign(live.platform, "pilot", "second", staff_id=staff_id, now=NOW)
-    campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW)
-    campaigns.change_state(live.platform, "pilot", "paused", staff_id=staff_id, now=NOW)
-    with pytest.raises(Conflict, match="questionnaire and pair cannot change"):
-        campaigns.revise_campaign(live.platform, "pilot", pair_definition(), staff_id=staff_id, now=NOW)
 
 
 def test_programs_add_and_list_pairs(staff_site: StaffSite) -> None:

@@ -83,6 +83,7 @@ def test_missing_answers_are_asked_for_and_input_is_kept(live: LiveSite, key: st
 def test_submitted_answers_are_corrected_without_scripts(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     assert 'href="/answers"' not in visitor.enter(key).text
+    assert visitor.get("/answers/last").url.path == "/answers"
     visitor.rate(visitor.get("/rate"), Q_safe="No", Why="First.")
     listed = visitor.get("/answers")
     assert "Submitted on 2026-03-01 12:00 UTC." in page_text(listed)
@@ -306,9 +307,9 @@ def test_answers_in_bulk_are_marked_until_they_are_changed(live: LiveSite, tmp_p
     page = visitor.rate(page, bulk=first, Q_a="Yes")
     assert "0 of 1 rated" in page_text(page)
     assert len(re.findall(r'value="No" checked', page.text)) == 3
-    given = re.findall(r'name="bulk_question" value="([^"]+)"', page.text)
-    assert given == ["Q_b", "Q_c", "Q_d"]
-    fields = {**hidden(page), "bulk_question": given}
+    bulk_questions = re.findall(r'name="bulk_question" value="([^"]+)"', page.text)
+    assert bulk_questions == ["Q_b", "Q_c", "Q_d"]
+    fields = {**hidden(page), "bulk_question": bulk_questions}
     visitor.send(f"/rate/{assignment(page)}", **fields, Q_a="Yes", Q_b="No", Q_c="No", Q_d="Yes")
     with live.platform.database.reading() as tx:
         rater_id = tx.scalars(select(RaterTable.id).where(RaterTable.campaign_id == campaign.id)).one()
@@ -321,15 +322,6 @@ def test_answers_in_bulk_are_marked_until_they_are_changed(live: LiveSite, tmp_p
     assert re.search(r"rater +ratings.* bulk\b", str(vetting))
     assert audit_campaign(live.platform, "pilot").holds
     assert not load_campaign("dices-350").bulk_answers
-
-
-def test_consents_can_be_read(live: LiveSite, key: str) -> None:
-    visitor = live.visitor()
-    visitor.enter(key)
-    page = visitor.get("/consents")
-    assert "We keep your answers." in page_text(page)
-    assert "My answers may be published." in page_text(page)
-    assert "/withdraw/" in page.text
 
 
 def test_a_changed_consent_text_is_asked_before_rating(live: LiveSite) -> None:

@@ -6,20 +6,14 @@ from html import unescape
 import pytest
 from tests.databases import sqlite_only
 from tests.support.attack_attempts import ATTACK, add_attempt
-from tests.support.campaigns import NOW
 from tests.support.chat_campaigns import open_chat_campaign
 from tests.support.raters import enter
 from tests.support.staff_members import join_pilot
 from tests.support.staff_site import StaffSite
 
-from dissensus.store.raters import RaterRow
-from dissensus.workflows.campaign import attempts as attempts_workflow
-from dissensus.workflows.platform import sign_in_links
-from dissensus.workflows.rater import withdrawal
-
 
 @pytest.fixture
-def attempts(staff_site: StaffSite) -> RaterRow:
+def attempts(staff_site: StaffSite) -> None:
     """Two red-teamers; one repeats an attack and discloses an address."""
     campaign = open_chat_campaign(staff_site.platform, chat={"max_conversations": 9})
     first, second = enter(staff_site.platform, campaign.key), enter(staff_site.platform, campaign.key)
@@ -28,7 +22,6 @@ def attempts(staff_site: StaffSite) -> RaterRow:
     add_attempt(staff_site.platform, first, "Something else entirely, which nobody tried before.", None)
     add_attempt(staff_site.platform, second, "Insult me.", 3)
     add_attempt(staff_site.platform, second, "May I swim?", None, "helpful")
-    return first
 
 
 def rows(text: str) -> list[list[str]]:
@@ -70,15 +63,3 @@ def test_without_attempts_the_page_says_so(staff_site: StaffSite) -> None:
     assert (page.status_code, "pilot has no attempt yet" in page.text) == (200, True)
     text = page.text.partition("<main")[2]
     assert 'href="/campaigns/pilot/conversations"' in text, "a helpful campaign goes on to its conversations"
-
-
-def test_withdrawn_raters_are_in_no_figure(staff_site: StaffSite, attempts: RaterRow) -> None:
-    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "owner", now=NOW).staff.id
-    before = attempts_workflow.summarise_attempts(staff_site.platform, "pilot", staff_id=owner_id)
-    assert before is not None
-    assert before.analysis.n_attempts == 4
-    withdrawal.withdraw_rater(staff_site.platform, attempts.id, now=NOW)
-    summary = attempts_workflow.summarise_attempts(staff_site.platform, "pilot", staff_id=owner_id)
-    assert summary is not None
-    assert (summary.analysis.n_attempts, [one.n for one in summary.red_teamers]) == (1, [1])
-    assert summary.personal == {}

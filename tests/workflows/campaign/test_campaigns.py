@@ -8,12 +8,14 @@ import pytest
 from sqlalchemy import func, select, update
 from tests.databases import sqlite_only
 from tests.support.campaigns import ABOUT_YOU, NOW, TWO_QUESTIONS, definition, items, open_campaign, owner
+from tests.support.pair_campaigns import pair_definition, pairs
 from tests.support.plan_statistics import count_planned_rows
 
 from dissensus.campaign.filters.item_filter import ItemFilter
 from dissensus.campaign.planning import read_plan
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.schema.campaign.shipped import load_campaign, rename_campaign
+from dissensus.schema.records.item import Item
 from dissensus.store import audit_log, overview
 from dissensus.store import campaigns as store
 from dissensus.store import items as items_store
@@ -235,3 +237,26 @@ def test_a_campaign_with_chats_takes_no_items(platform: Platform) -> None:
     campaigns.create_campaign(platform, chats, (), staff_id=staff_id, now=NOW)
     with pytest.raises(InvalidInput, match="In red raters talk with chatbots and rate no items"):
         campaigns.add_items(platform, "red", items(1), staff_id=staff_id, now=NOW)
+
+
+def test_items_must_match_the_kind_of_campaign(platform: Platform) -> None:
+    staff_id = owner(platform.database)
+    single = tuple(Item(one.item_id, one.conversation) for one in pairs(3))
+    with pytest.raises(InvalidInput, match=r"Item 'pair-1', number 2, has one response, and with \[pair\] two"):
+        campaigns.create_campaign(platform, pair_definition(), (pairs(1)[0], *single[1:]), staff_id=staff_id, now=NOW)
+    rating = pair_definition(pair=None, questionnaire=TWO_QUESTIONS)
+    with pytest.raises(InvalidInput, match=r"Item 'pair-0', number 1, has two responses.*2 more such items"):
+        campaigns.create_campaign(platform, rating, pairs(3), staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, pair_definition(), pairs(3), staff_id=staff_id, now=NOW)
+    with pytest.raises(InvalidInput, match="'pair-0', number 1, has one response"):
+        campaigns.add_items(platform, "pilot", single, staff_id=staff_id, now=NOW)
+    with pytest.raises(Conflict, match="pair cannot be added or removed while pilot has items"):
+        campaigns.revise_campaign(platform, "pilot", rating, staff_id=staff_id, now=NOW)
+    other = pair_definition(pair={"criterion": "more harmful"})
+    campaigns.revise_campaign(platform, "pilot", other, staff_id=staff_id, now=NOW)
+    assert run_rehearsal(platform, "pilot", 2, staff_id=staff_id, now=NOW) == 6
+    campaigns.clone_campaign(platform, "pilot", "second", staff_id=staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "paused", staff_id=staff_id, now=NOW)
+    with pytest.raises(Conflict, match="questionnaire and pair cannot change"):
+        campaigns.revise_campaign(platform, "pilot", pair_definition(), staff_id=staff_id, now=NOW)

@@ -3,8 +3,9 @@
 import pytest
 from sqlalchemy import func, select
 from tests.support.campaigns import ABOUT_YOU, NOW, TWO_QUESTIONS, definition, items, owner
+from tests.support.chat_campaigns import open_chat_campaign
 
-from dissensus.errors import InvalidInput, NotFound
+from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.store import assignments
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.store.assignments import AssignmentTable
@@ -64,3 +65,9 @@ def test_limits_and_permissions_of_rehearsals(platform: Platform) -> None:
             run_rehearsal(platform, "pilot", n, staff_id=staff_id, now=NOW)
     with pytest.raises(NotFound, match="There is no campaign 'pilot'"):
         run_rehearsal(platform, "pilot", 1, staff_id=owner(platform.database, "other"), now=NOW)
+
+
+def test_simulated_raters_do_not_chat(platform: Platform) -> None:
+    campaign = open_chat_campaign(platform)
+    with pytest.raises(Conflict, match="no simulated rater does"):
+        run_rehearsal(platform, "pilot", 1, staff_id=campaign.staff_id, now=NOW)

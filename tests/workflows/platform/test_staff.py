@@ -1,4 +1,4 @@
-"""Staff accounts: the default owner."""
+"""Staff accounts: the default owner, and their e-mail addresses."""
 
 import pytest
 from tests.support.campaigns import NOW
@@ -22,3 +22,10 @@ def test_without_a_name_the_only_owner_is_used(platform: Platform) -> None:
     with pytest.raises(InvalidInput, match=r"There are several people: 'ada', 'owner'. Name one"):
         staff.find_or_create_owner(platform, None, now=NOW)
     assert staff.find_or_create_owner(platform, "ada", now=NOW).name == "ada"
+
+
+def test_invalid_addresses_are_rejected(platform: Platform) -> None:
+    sign_in_links.create_sign_in_link(platform, "ada", now=NOW)
+    for address in ("ada", "@example.org", "ada@", "a\nb@example.org", f"{'x' * 260}@example.org"):
+        with pytest.raises(InvalidInput, match="is not an e-mail address"):
+            staff.set_email(platform, "ada", address, now=NOW)
