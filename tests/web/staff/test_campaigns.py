@@ -5,7 +5,8 @@ import io
 import json
 import re
 import socket
-from contextlib import ExitStack
+import tempfile
+from datetime import timedelta
 from html import unescape
 
 import httpx
@@ -13,7 +14,7 @@ import pytest
 from tests.databases import sqlite_only
 from tests.support.api_programs import QUOTA
 from tests.support.campaigns import ABOUT_YOU, AGREED, CHECKS, NOW, definition
-from tests.support.live_site import hidden, serving
+from tests.support.live_site import hidden
 from tests.support.pilot_study import CODES
 from tests.support.staff_site import PASTED, TOML, StaffSite, create_draft, send, token_of
 
@@ -21,6 +22,7 @@ from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.schema.campaign.definition import write_campaign
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign_toml
+from dissensus.store import notices
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import enrolment, next_step, rating
@@ -38,7 +40,8 @@ def test_opening_a_sign_in_link_does_not_use_it_up(staff_site: StaffSite) -> Non
     assert {page.status_code for page in pages} == {200}
     assert not any(page.cookies for page in pages)
     assert browser.post(path, data={"form_token": "0" * 64}).status_code == 403
-    browser.post(path, data={"form_token": token_of(pages[0])})
+    signed_in = browser.post(path, data={"form_token": token_of(pages[0])})
+    assert "max-age=43200;" in signed_in.headers["set-cookie"].lower(), "twelve hours"
     assert browser.get("/campaigns").status_code == 200
     for reused in (
         staff_site.stranger().get(path),
@@ -46,20 +49,6 @@ def test_opening_a_sign_in_link_does_not_use_it_up(staff_site: StaffSite) -> Non
     ):
         assert reused.status_code == 403
         assert "Get a new one: dissensus sign-in NAME" in reused.text
-
-
-@sqlite_only
-@pytest.mark.parametrize("base_url", [None, "https://rate.example.org"])
-def test_the_session_cookie_has_secure_attributes(database_url: str, base_url: str | None) -> None:
-    with serving(database_url, base_url=base_url) as live, ExitStack() as browsers:
-        browser, path = (
-            StaffSite(live, browsers).stranger(),
-            f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'ada', now=NOW).key}",
-        )
-        done = browser.post(path, data={"form_token": token_of(browser.get(path))})
-    cookie = done.headers["set-cookie"].lower()
-    assert all(word in cookie for word in ("httponly", "samesite=lax", "path=/", "max-age=43200"))
-    assert ("secure" in cookie) == (base_url is not None)
 
 
 def test_links_and_sessions_expire(staff_site: StaffSite) -> None:
@@ -134,8 +123,8 @@ def test_campaigns_of_others_are_not_found(staff_site: StaffSite) -> None:
     assert browser.get("/campaigns/pilot/items/add").status_code == 404
     assert browser.get("/campaigns/pilot/items/remove").status_code == 404
     for action, data in posts.items():
-        assert send(browser, f"/campaigns/pilot/{action}", **data).status_code in (403, 404)
-    assert send(browser, "/campaigns/pilot/rehearse").status_code in (403, 404)
+        assert send(browser, f"/campaigns/pilot/{action}", **data).status_code == 404, action
+    assert send(browser, "/campaigns/pilot/rehearse").status_code == 404
     assert send(browser, "/campaigns/pilot/settle", notice="x").status_code == 404
 
 
@@ -271,7 +260,7 @@ def test_files_without_items_are_rejected(staff_site: StaffSite, name: str, cont
     page = browser.post("/campaigns/new", data=data, files={"items_file": (name, content)})
     assert page.status_code == 422
     assert says in page.text
-    assert "/tmp" not in page.text
+    assert tempfile.gettempdir() not in page.text
     assert "Traceback" not in page.text
 
 
@@ -311,7 +300,7 @@ def test_a_draft_can_be_revised_and_invalid_input_is_kept(staff_site: StaffSite)
     frozen = send(browser, "/campaigns/kitchen/revise", definition=TOML)
     assert "seed cannot change after raters entered" in frozen.text
     assert browser.get("/campaigns/kitchen/revise").status_code == 200
-    assert staff_site.owner("bob").get("/campaigns/kitchen/revise").status_code in (403, 404)
+    assert staff_site.owner("bob").get("/campaigns/kitchen/revise").status_code == 404
 
 
 def test_personal_links_are_shown_once_and_admit_raters(staff_site: StaffSite) -> None:
@@ -381,25 +370,26 @@ def test_reports_are_shown_as_text_until_settled(staff_site: StaffSite) -> None:
     notice = re.search(r'name="notice" value="([^"]+)"', page)
     assert notice is not None
     assert send(browser, "/campaigns/pilot/settle", notice=notice[1]).status_code == 303
-    assert "Reports what" not in browser.get("/campaigns/pilot").text
+    assert "Reports illegal content" not in browser.get("/campaigns/pilot").text
 
 
 @sqlite_only
 def test_notices_have_pages(staff_site: StaffSite) -> None:
     owner_id, platform = create_draft(staff_site), staff_site.platform
     campaign = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
-    for _ in range(6):
-        rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
-        for number in range(20):
-            rating.report_item(platform, rater, "help", f"{number} of {rater.number}", assignment_id=None, now=NOW)
+    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
+    with platform.database.writing() as tx:
+        for n in range(120):
+            at = NOW + timedelta(seconds=n)
+            notices.add_notice(tx, rater.id, "help", f"Message {n}!", assignment_id=None, now=at)
     browser = staff_site.owner()
     page = browser.get("/campaigns/pilot").text
     assert (page.count("Needs help"), "All 120 messages" in page) == (5, True)
     pages = [browser.get(f"/campaigns/pilot/notices?page={number}").text for number in (1, 2, 3, 9)]
     assert [page.count("Needs help") for page in pages] == [50, 50, 20, 20]
     assert "Page 3 of 3" in pages[3]
-    found = [re.findall(r"\d+ of \d", page) for page in pages[:3]]
-    assert len({text for texts in found for text in texts} - {"1 of 3", "2 of 3", "3 of 3"}) >= 117
+    shown = [int(n) for page in pages[:3] for n in re.findall(r"Message (\d+)!", page)]
+    assert shown == list(reversed(range(120))), "the latest first"
     notice = re.search(r'name="notice" value="([^"]+)"', pages[0])
     assert notice is not None
     response = send(browser, "/campaigns/pilot/settle", notice=notice[1], page="list")
@@ -482,5 +472,5 @@ def test_only_owners_can_export_ratings(staff_site: StaffSite) -> None:
     assert rater.id not in response.text
     assert browser.get("/campaigns/pilot/export.csv?purpose=release").status_code == 404
     assert browser.get("/campaigns/pilot/export.csv?purpose=spying").status_code == 404
-    assert staff_site.owner("bob").get("/campaigns/pilot/export.csv").status_code in (403, 404)
+    assert staff_site.owner("bob").get("/campaigns/pilot/export.csv").status_code == 404
     assert staff_site.stranger().get("/campaigns/pilot/export.csv").status_code == 403

@@ -26,7 +26,6 @@ from dissensus.files.models.registry import (
 from dissensus.preference.fit.training import train
 from dissensus.stats.cluster_robust import ClusteredEstimate
 from dissensus.store.chats import ChatCandidateTable, ChatExchangeTable
-from dissensus.store.core.database import Database
 
 AT = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)
 RIGHT, LESS = ClusteredEstimate(0.71, 0.66, 0.75, 400, 380), ClusteredEstimate(-0.02, -0.06, 0.02, 400, 380)
@@ -50,10 +49,9 @@ BEST = {
 }
 
 
-def test_a_promoted_version_ranks_the_next_responses(database: Database, tmp_path: Path) -> None:
+def test_a_promoted_version_ranks_the_next_responses(database_url: str, tmp_path: Path) -> None:
     registered_model = register_model(tmp_path / "taste", RegistrationTerms(purpose="harmless"))
-    url = database.engine.url.render_as_string(hide_password=False)
-    with serving(url, model_registry=tmp_path) as live:
+    with serving(database_url, model_registry=tmp_path) as live:
         visitor, page = enter_chat_campaign(live, chat={"chatbots": [BEST]}, registered_models=["taste"])
         page = say(visitor, begin(visitor, page), "First.")
         page = send(visitor, page, "/pick", strength="2")
@@ -72,15 +70,14 @@ def test_a_promoted_version_ranks_the_next_responses(database: Database, tmp_pat
                 .join(ChatCandidateTable, ChatCandidateTable.exchange_id == ChatExchangeTable.id)
                 .order_by(ChatExchangeTable.number, ChatCandidateTable.position)
             ).all()
-    assert [(said, by) for said, _, by in rows] == [("First.", None)] * 2 + [("Second.", "taste/1")] * 2
-    assert [response for said, response, _ in rows if said == "Second."] == ["sorry the road"] * 2
+    assert [(message, by) for message, _, by in rows] == [("First.", None)] * 2 + [("Second.", "taste/1")] * 2
+    assert [response for message, response, _ in rows if message == "Second."] == ["sorry the road"] * 2
 
 
 def test_a_missing_model_is_reported_only_in_the_log(
-    database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    database_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    url = database.engine.url.render_as_string(hide_password=False)
-    with serving(url, model_registry=tmp_path) as live, caplog.at_level(logging.WARNING, "dissensus.chat"):
+    with serving(database_url, model_registry=tmp_path) as live, caplog.at_level(logging.WARNING, "dissensus.chat"):
         visitor, page = enter_chat_campaign(live, chat={"chatbots": [BEST]})
         page = say(visitor, begin(visitor, page), "Are you there?")
     assert "No response arrived." in page.text
@@ -89,12 +86,11 @@ def test_a_missing_model_is_reported_only_in_the_log(
     assert "There is no registered model 'taste'" in caplog.text
 
 
-def test_staff_see_the_versions_of_a_model(database: Database, tmp_path: Path) -> None:
+def test_staff_see_the_versions_of_a_model(database_url: str, tmp_path: Path) -> None:
     registered_model = register_model(tmp_path / "taste", RegistrationTerms(purpose="harmless"))
     old = {**BEST, "name": "old", "best_of_n": {**BEST["best_of_n"], "scorer": "registry:taste/1"}}  # type: ignore[dict-item]
-    url = database.engine.url.render_as_string(hide_password=False)
     back = RegistryEntry(at=AT, action="rolled back", version=1, current=1, reason="<i>We like it.</i>")
-    with serving(url, model_registry=tmp_path) as live, ExitStack() as browsers:
+    with serving(database_url, model_registry=tmp_path) as live, ExitStack() as browsers:
         open_chat_campaign(live.platform, chat={"chatbots": [BEST, old]}, registered_models=["taste", "gone"])
         owner = StaffSite(live, browsers).owner("owner")
         page = owner.get("/campaigns/pilot").text
@@ -115,12 +111,11 @@ def test_staff_see_the_versions_of_a_model(database: Database, tmp_path: Path) -
 
 
 def test_a_damaged_model_does_not_break_pages(
-    database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    database_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     registered_model = register_model(tmp_path / "taste", RegistrationTerms(purpose="harmless"))
     (registered_model.folder / HISTORY).write_text("{}")
-    url = database.engine.url.render_as_string(hide_password=False)
-    with serving(url, model_registry=tmp_path) as live, ExitStack() as browsers:
+    with serving(database_url, model_registry=tmp_path) as live, ExitStack() as browsers:
         open_chat_campaign(live.platform, registered_models=["taste"])
         page = StaffSite(live, browsers).owner("owner").get("/campaigns/pilot")
     assert page.status_code == 200

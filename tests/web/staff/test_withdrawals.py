@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import select
+from sqlalchemy import text as sql
 from tests.support.campaigns import NOW, definition, items
 from tests.support.live_site import Visitor
 from tests.support.prolific_study import rows
@@ -41,13 +42,13 @@ def test_an_owner_withdraws_a_rater_on_request(staff_site: StaffSite) -> None:
     _, other = finish_rating(staff_site, campaign)
     browser = staff_site.owner()
     assert f'href="{PAGE}"' in browser.get("/campaigns/pilot/settings").text
+    before = rows(staff_site.live)
     response = browser.get(PAGE, params={"rater": f" {rater_id} "})
     assert "answers to 2 items" in response.text
-    before = rows(staff_site.live)
     assert rows(staff_site.live) == before, "to ask changes nothing"
     done = send(browser, PAGE, rater=rater_id)
     assert "answers to 2 items" in done.text
-    assert [name for name, campaign in rows(staff_site.live).items() if rater_id in campaign] == ["rater"]
+    assert [name for name, text in rows(staff_site.live).items() if rater_id in text] == ["rater"]
     assert "not signed in" in visitor.get("/rate").text
     assert audit_campaign(staff_site.platform, "pilot").holds
     with staff_site.platform.database.reading() as tx:
@@ -65,6 +66,9 @@ def test_an_owner_withdraws_selected_raters(staff_site: StaffSite) -> None:
     browser, selection = staff_site.owner(), f"{PAGE}/selection?order=time"
     assert f'formaction="{PAGE}/selection"' in browser.get("/campaigns/pilot/raters").text
     assert "No rater is selected" in send(browser, selection).text
+    assert send(browser, selection, rater=[str(number) for number in range(1, 51)]).status_code == 200
+    refused = send(browser, selection, rater=[str(number) for number in range(1, 52)])
+    assert (refused.status_code, "at most 50 withdraw at once" in refused.text) == (422, True)
     asked = send(browser, selection, rater=["1", "3", "99"])
     assert "Delete the data of 2 raters?" in asked.text
     assert "answers to 4 items or conversations" in asked.text
@@ -75,17 +79,17 @@ def test_an_owner_withdraws_selected_raters(staff_site: StaffSite) -> None:
     if staff_site.platform.database.engine.dialect.name == "sqlite":
         with staff_site.platform.database.writing() as tx:
             fails = "BEFORE UPDATE OF state ON rater BEGIN DELETE FROM missing; END"
-            tx.execute(text(f"CREATE TRIGGER fails {fails}"))
+            tx.execute(sql(f"CREATE TRIGGER fails {fails}"))
         stopped = send(browser, f"{PAGE}/selected?order=time", rater=["1", "3"])
         assert "The data of 0 of 2 raters were deleted, and those of rater 1 were not. " in stopped.text
         with staff_site.platform.database.writing() as tx:
-            tx.execute(text("DROP TRIGGER fails"))
+            tx.execute(sql("DROP TRIGGER fails"))
     done = send(browser, f"{PAGE}/selected?order=time", rater=["1", "3"])
     assert done.headers["location"] == "/campaigns/pilot/raters?order=time"
     left = [
         rater_id
         for rater_id in ids
-        if any(rater_id in table for name, table in rows(staff_site.live).items() if name != "rater")
+        if any(rater_id in text for name, text in rows(staff_site.live).items() if name != "rater")
     ]
     assert left == [ids[1]]
     assert audit_campaign(staff_site.platform, "pilot").holds
