@@ -117,12 +117,14 @@ def test_roles_see_what_they_may(staff_site: StaffSite, campaign: CampaignRow) -
     make(staff_site)
     of_analyst = ask(analyst, question="Q_safe")
     make(staff_site)
-    assert "Man" in read(owner.get(f"{of_owner}/answers"))
+    assert re.search(r"\bMan\b", read(owner.get(f"{of_owner}/answers")))
     assert analyst.get(of_owner).status_code == 404
     assert of_owner not in analyst.get(REPORTS).text
     (figure, *_) = re.findall(r'src="([^"]+)/svg"', owner.get(f"{of_owner}/answers").text)
     assert analyst.get(f"{figure}/csv").status_code == 404
-    for section in re.findall(rf'href="({of_analyst}/[^"]+)"', analyst.get(of_analyst).text):
+    sections = re.findall(rf'href="({of_analyst}/[^"]+)"', analyst.get(of_analyst).text)
+    assert f"{of_analyst}/answers" in sections
+    for section in sections:
         text = read(analyst.get(section))
         assert not re.search(r"\bMan\b", text), section
     for role in ("observer", "expert", "carer"):
@@ -197,7 +199,8 @@ def test_figures_of_any_name_are_sent_and_their_views_logged(staff_site: StaffSi
 
 
 @sqlite_only
-def test_a_report_fails_once_its_process_has_died_several_times(staff_site: StaffSite, campaign: CampaignRow) -> None:
+@pytest.mark.usefixtures("campaign")
+def test_a_report_fails_once_its_process_has_died_several_times(staff_site: StaffSite) -> None:
     browser = staff_site.owner()
     path = ask(browser, question="Q_safe")
     for number in range(MAX_CLAIMS):
@@ -207,10 +210,10 @@ def test_a_report_fails_once_its_process_has_died_several_times(staff_site: Staf
     staff_site.live.clock.forward(minutes=number + 1)
     make(staff_site)
     assert f"The site stopped {MAX_CLAIMS} times while it was made" in read(browser.get(path))
-    assert campaign.name == "pilot"
 
 
-def test_what_cannot_be_reported_is_refused_with_the_reason(staff_site: StaffSite, campaign: CampaignRow) -> None:
+@pytest.mark.usefixtures("campaign")
+def test_what_cannot_be_reported_is_refused_with_the_reason(staff_site: StaffSite) -> None:
     browser = staff_site.owner()
     path = ask(browser, question="Q_safe")
     make(staff_site)
@@ -224,4 +227,3 @@ def test_what_cannot_be_reported_is_refused_with_the_reason(staff_site: StaffSit
         {"group": "rater_age=x"},
     ):
         assert send(browser, REPORTS, **wrong).status_code == 422, wrong
-    assert campaign.name == "pilot"
