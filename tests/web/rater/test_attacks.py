@@ -84,6 +84,7 @@ def test_cross_site_forms_are_rejected(live: LiveSite, headers: dict[str, str]) 
     assert counts(live)["save"] == 0
 
 
+@sqlite_only
 def test_a_planted_session_is_not_adopted(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
@@ -97,6 +98,7 @@ def test_a_planted_session_is_not_adopted(live: LiveSite) -> None:
     assert visitor.http.cookies["dissensus_rater"] != "planted-by-somebody"
 
 
+@sqlite_only
 def test_data_of_other_raters_are_not_accessible(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     first, second = live.visitor(), live.visitor()
@@ -128,6 +130,7 @@ def test_forged_withdrawal_links_are_rejected(live: LiveSite) -> None:
     assert counts(live)["save"] == 0
 
 
+@sqlite_only
 def test_large_requests_are_rejected_before_they_are_read(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
@@ -139,6 +142,7 @@ def test_large_requests_are_rejected_before_they_are_read(live: LiveSite) -> Non
     assert "at most 1,048,576 bytes" in response.text
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -159,6 +163,7 @@ def test_malformed_saves_are_rejected_with_the_reason(live: LiveSite, content: b
     assert message in answer.json()["error"]
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     ("answers", "message"),
     [({"Q_safe": "Perhaps"}, "Perhaps"), ({"Q_saef": "No"}, "Q_safe"), ({"Why": "x" * 2001}, "2,000")],
@@ -172,6 +177,7 @@ def test_invalid_answers_are_rejected_with_the_reason(live: LiveSite, answers: d
     assert counts(live)["save"] == 0
 
 
+@sqlite_only
 def test_unknown_addresses_are_404_as_page_and_json(live: LiveSite) -> None:
     visitor = live.visitor()
     page = visitor.get("/nowhere")
@@ -182,6 +188,7 @@ def test_unknown_addresses_are_404_as_page_and_json(live: LiveSite) -> None:
     assert visitor.send("/rate").status_code == 405
 
 
+@sqlite_only
 def test_a_rater_at_a_wrong_address_is_led_on(live: LiveSite) -> None:
     campaign = open_campaign(live.platform)
     visitor = live.visitor()
@@ -191,6 +198,7 @@ def test_a_rater_at_a_wrong_address_is_led_on(live: LiveSite) -> None:
     assert assignment(visitor.get("/rate")) == assignment(page)
 
 
+@sqlite_only
 def test_every_response_has_security_headers(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
@@ -206,6 +214,7 @@ def test_every_response_has_security_headers(live: LiveSite) -> None:
     assert {visitor.get(one).headers["cache-control"] for one in static} == {"public, max-age=31536000, immutable"}
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     "name",
     ["../app.py", "..%2fapp.py", "%2e%2e/app.py", "..%5capp.py", "%2fetc%2fpasswd", ".", "..", "%00", "rate.js%00"],
@@ -215,6 +224,7 @@ def test_static_files_outside_the_folder_are_not_found(live: LiveSite, name: str
     assert live.visitor().http.get(url).status_code in (400, 404)
 
 
+@sqlite_only
 def test_an_expired_arrival_must_open_the_link_again(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()

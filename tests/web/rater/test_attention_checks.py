@@ -62,6 +62,7 @@ def test_checks_work_without_scripts(live: LiveSite) -> None:
     assert tries(live) == rows
 
 
+@sqlite_only
 def test_raters_who_fail_comprehension_end_with_an_explanation(live: LiveSite) -> None:
     visitor = live.visitor()
     page = visitor.enter(str(open_checked_campaign(live).key))
@@ -73,6 +74,7 @@ def test_raters_who_fail_comprehension_end_with_an_explanation(live: LiveSite) -
     assert heading(visitor.get("/rate")) == "Your visit ends here"
 
 
+@sqlite_only
 def test_checks_look_like_other_questions(live: LiveSite) -> None:
     labels = {"Disagree": {"en": "Not at all"}, "Agree": {"en": "Yes, often"}}
     early = [{**CHECKS[1], "text": 'I swim & "dive" <b>far</b>.', "labels": labels}, CHECKS[2]]
@@ -94,6 +96,7 @@ def test_a_form_sent_twice_is_one_attempt(live: LiveSite) -> None:
     assert tries(live) == [("rules", 1, "All of it")]
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     ("answer", "message"), [({}, "Please answer this"), ({"answer": "<i>"}, "not one of the answers")]
 )
@@ -106,6 +109,7 @@ def test_missing_or_invalid_answers_are_asked_for_again(live: LiveSite, answer: 
     assert heading(visitor.send("/check", **hidden(refused), answer="The last answer")) == "Two questions"
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     ("changes", "status", "message"),
     [
@@ -131,11 +135,13 @@ def test_invalid_check_requests_are_not_stored(
     assert tries(live) == []
 
 
+@sqlite_only
 def test_checks_require_a_session(live: LiveSite) -> None:
     open_checked_campaign(live)
     assert live.visitor().send("/check", check="rules", attempt="1", answer="All of it").status_code == 403
 
 
+@sqlite_only
 def test_saving_an_item_leads_to_the_check(live: LiveSite) -> None:
     visitor = live.visitor()
     page = visitor.enter(str(open_checked_campaign(live).key))
@@ -144,6 +150,7 @@ def test_saving_an_item_leads_to_the_check(live: LiveSite) -> None:
     assert (body["stage"], body["item"], body["next_item"]) == ("check", None, None)
 
 
+@sqlite_only
 def test_program_json_does_not_reveal_the_right_answer(live: LiveSite) -> None:
     visitor = live.visitor()
     visitor.enter(str(open_checked_campaign(live).key))

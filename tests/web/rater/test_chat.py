@@ -88,6 +88,7 @@ def test_a_red_team_conversation_works_without_scripts(live: LiveSite) -> None:
             assert candidate.response
 
 
+@sqlite_only
 def test_a_single_response_continues_the_conversation(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live, chat={"modes": [PLAIN]})
     page = say(visitor, send(visitor, page, "/begin", mode="natural"), "Hello.")
@@ -105,6 +106,7 @@ def test_turns_beyond_the_usual_number_are_counted_alone(live: LiveSite) -> None
     assert "of about" not in page.text
 
 
+@sqlite_only
 def test_chatbots_are_not_disclosed(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live)
     page = say(visitor, begin(visitor, page), "Who are you?")
@@ -123,6 +125,7 @@ def test_messages_are_escaped(live: LiveSite) -> None:
     assert page.text.count('lang="" dir="auto"') >= 3
 
 
+@sqlite_only
 def test_input_of_a_rejected_message_is_kept(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live)
     page = begin(visitor, page, intent=" ")
@@ -143,6 +146,7 @@ def test_input_of_a_rejected_message_is_kept(live: LiveSite) -> None:
     assert "My &lt;text&gt;." in page.text
 
 
+@sqlite_only
 def test_responses_are_streamed_and_replayed_after_a_reload(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live, chat={"chatbots": [SLOW]})
     page = send(visitor, begin(visitor, page), "/messages", text="Count.")
@@ -161,6 +165,7 @@ def test_responses_are_streamed_and_replayed_after_a_reload(live: LiveSite) -> N
     assert list(read_stream(visitor, exchange_id)) == [("start", {}), ("end", {})]
 
 
+@sqlite_only
 def test_markdown_is_rendered_while_it_streams(live: LiveSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_pages, "RENDER_S", 0.02)
     slow = {**TERN, "scripted": {"responses": ["It is **not** <b>so</b> simple."], "pause_s": 0.05}}
@@ -314,6 +319,7 @@ def test_a_conversation_without_a_response_can_be_ended_and_another_begun(
     assert "/pick" in page.text
 
 
+@sqlite_only
 def test_only_the_rater_retries_a_broken_chatbot(live: LiveSite) -> None:
     calls = []
 
@@ -406,6 +412,7 @@ def test_conversations_are_not_accessible_to_others(live: LiveSite) -> None:
     assert other.send(f"/chat/{exchange_id}/retry").status_code == 403
 
 
+@sqlite_only
 def test_an_owner_sees_how_many_conversations_there_were(staff_site: StaffSite) -> None:
     live = staff_site.live
     visitor, page = enter_chat_campaign(live)

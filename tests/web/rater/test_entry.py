@@ -54,6 +54,7 @@ def n_raters(live: LiveSite) -> int:
         return tx.scalar(select(func.count()).select_from(RaterTable)) or 0
 
 
+@sqlite_only
 @pytest.mark.parametrize("state", STATES)
 def test_closed_campaigns_admit_nobody(live: LiveSite, state: CampaignState) -> None:
     key = open_in_state(live, state)
@@ -80,6 +81,7 @@ def test_a_language_in_a_form_is_bounded(live: LiveSite) -> None:
     assert "language in the form is too long" in page_text(page)
 
 
+@sqlite_only
 @pytest.mark.parametrize("state", ["paused", "closed"])
 def test_visitors_on_the_consent_page_are_told_when_entry_closes(live: LiveSite, state: CampaignState) -> None:
     campaign = open_campaign(live.platform, 3, **GERMAN)
@@ -92,6 +94,7 @@ def test_visitors_on_the_consent_page_are_told_when_entry_closes(live: LiveSite,
     assert n_raters(live) == 0
 
 
+@sqlite_only
 def test_returning_raters_continue_where_they_stopped(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     (personal,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=campaign.staff_id, now=NOW)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tests.databases import sqlite_only
 from tests.support.campaigns import CHECKS, NOW, definition, items, open_campaign, owner
 from tests.support.image_files import draw
 from tests.support.live_site import LiveSite
@@ -14,6 +15,7 @@ from dissensus.workflows.campaign.opening import SiteServices
 GUIDELINES = "Judge **the last answer** alone.\n\nSee [our policy](https://example.org/policy)."
 
 
+@sqlite_only
 def test_guidelines_come_before_the_first_item_and_stay_reachable(live: LiveSite) -> None:
     key = str(open_campaign(live.platform, 3, guidelines=GUIDELINES).key)
     visitor = live.visitor()
@@ -33,6 +35,7 @@ def test_guidelines_come_before_the_first_item_and_stay_reachable(live: LiveSite
     assert program.get("/rate", headers={"accept": "application/json"}).json()["stage"] == "rate"
 
 
+@sqlite_only
 def test_an_item_that_was_begun_comes_without_the_guidelines(live: LiveSite) -> None:
     visitor = live.visitor()
     visitor.enter(str(open_campaign(live.platform, 3, guidelines=GUIDELINES, click_to_reveal=True).key))
@@ -44,6 +47,7 @@ def test_an_item_that_was_begun_comes_without_the_guidelines(live: LiveSite) -> 
     assert 'id="answers"' in visitor.get("/rate", params={"opened": "x"}).text
 
 
+@sqlite_only
 def test_comprehension_checks_show_the_guidelines(live: LiveSite) -> None:
     key = str(open_campaign(live.platform, 3, guidelines=GUIDELINES, checks=CHECKS[2:], estimated_minutes=5).key)
     page = live.visitor().enter(key)
@@ -51,6 +55,7 @@ def test_comprehension_checks_show_the_guidelines(live: LiveSite) -> None:
     assert "<strong>the last answer</strong>" in page.text
 
 
+@sqlite_only
 def test_campaigns_without_guidelines_have_no_link(live: LiveSite) -> None:
     page = live.visitor().enter(str(open_campaign(live.platform, 3).key))
     assert 'id="answers"' in page.text

@@ -153,6 +153,7 @@ def test_preferences_of_two_groups_can_be_exported_and_learned(
     assert dissensus.read_ratings(csv).scale("Q_preference")[0] == "-3"
 
 
+@sqlite_only
 def test_preferences_are_stored_by_item_and_shown_by_side(live: LiveSite) -> None:
     key = str(open_pair_campaign(live.platform, 6).key)
     visitor = live.visitor()
@@ -180,6 +181,7 @@ def test_preferences_are_stored_by_item_and_shown_by_side(live: LiveSite) -> Non
     assert audit.audit_campaign(live.platform, "pilot").holds
 
 
+@sqlite_only
 def test_the_order_of_responses_is_not_disclosed(live: LiveSite) -> None:
     key = str(open_pair_campaign(live.platform, 6).key)
     visitor = live.visitor()
@@ -192,6 +194,7 @@ def test_the_order_of_responses_is_not_disclosed(live: LiveSite) -> None:
         assert word not in texts
 
 
+@sqlite_only
 @pytest.mark.parametrize("answer", ["0", "4", "x", "", None])
 def test_invalid_preferences_are_asked_for_again(live: LiveSite, answer: str | None) -> None:
     key = str(open_pair_campaign(live.platform, 1, pair={"criterion": "less harmful"}).key)

@@ -80,6 +80,7 @@ def test_prolific_ids_are_in_one_table_and_are_deleted_with_the_answers(live: Li
     assert not study.deliver_events()[-1], "of a visit that nobody knows any more nothing is kept"
 
 
+@sqlite_only
 def test_logs_and_errors_have_no_prolific_ids(
     live: LiveSite, prolific: Prolific, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -111,6 +112,7 @@ def export_of(live: LiveSite, study: Study) -> str:
     return text
 
 
+@sqlite_only
 def test_a_submission_continues_in_another_browser(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     participant = study.start_submission()
@@ -159,6 +161,7 @@ def test_two_open_consent_forms_of_one_person_enrol_one_rater(live: LiveSite, pr
     assert [line.numbers.raters["rating"] for line in lines(live)] == [1]
 
 
+@sqlite_only
 def test_a_recruited_visitor_is_not_the_previous_user_of_the_browser(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     first, second = study.start_submission(), study.start_submission()
@@ -167,6 +170,7 @@ def test_a_recruited_visitor_is_not_the_previous_user_of_the_browser(live: LiveS
     assert "What you may see" in page.text
 
 
+@sqlite_only
 def test_declining_consent_returns_with_a_code(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     participant = study.start_submission()
@@ -242,6 +246,7 @@ def test_the_page_after_stopping_explains_return_and_pay(live: LiveSite, prolifi
     assert "need not do anything more" not in response.text
 
 
+@sqlite_only
 def test_the_sign_out_page_warns_about_personal_links(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     participant = study.start_submission()
@@ -251,6 +256,7 @@ def test_the_sign_out_page_warns_about_personal_links(live: LiveSite, prolific: 
     assert participant.arrive().url.path == "/rate"
 
 
+@sqlite_only
 def test_paid_participants_get_no_more_items(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     participant = study.start_submission()
@@ -279,6 +285,7 @@ def test_timed_out_participants_continue_while_there_is_a_seat(live: LiveSite, p
     assert study.seats() == ["taken"]
 
 
+@sqlite_only
 @pytest.mark.parametrize(("state", "code"), [("closed", "quota_full"), ("paused", None)])
 def test_a_closed_campaign_returns_participants(live: LiveSite, prolific: Prolific, state: Any, code: Any) -> None:
     study = publish_study(live, prolific)
@@ -288,6 +295,7 @@ def test_a_closed_campaign_returns_participants(live: LiveSite, prolific: Prolif
     assert code is None or code_in(page) == CODES[code]
 
 
+@sqlite_only
 def test_waiting_participants_can_end_their_visit(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific, n_items=1, replication=1)
     first, second = study.start_submission(), study.start_submission()
@@ -329,6 +337,7 @@ def test_withdrawn_participants_with_paid_work_are_not_asked_to_return(
     assert codes == [CODES["screened_out" if pays else "no_consent"], CODES["no_consent"]]
 
 
+@sqlite_only
 def test_participants_at_closing_have_completed(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     worked, began = study.start_submission(), study.start_submission()
@@ -339,6 +348,7 @@ def test_participants_at_closing_have_completed(live: LiveSite, prolific: Prolif
     assert code_in(began.visitor.get("/rate")) == CODES["quota_full"]
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -359,6 +369,7 @@ def test_an_address_without_ids_admits_nobody(
     assert "<b>" not in page.text
 
 
+@sqlite_only
 def test_a_personal_link_needs_no_ids(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     (key,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=study.campaign.staff_id, now=live.clock())
@@ -370,6 +381,7 @@ def test_a_personal_link_needs_no_ids(live: LiveSite, prolific: Prolific) -> Non
     assert "Prolific" not in page.text
 
 
+@sqlite_only
 def test_ids_are_not_stored_without_a_recruiter(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 1)
     visitor = live.visitor()
@@ -466,6 +478,7 @@ def status(study: Study, event: dict[str, Any]) -> str:
     return str(study.find_recruit(event["resource_id"]).status)
 
 
+@sqlite_only
 def test_repeated_or_late_events_change_nothing(delivered_event: tuple[Study, dict[str, Any]]) -> None:
     study, event = delivered_event
     assert study.deliver(event)
@@ -479,6 +492,7 @@ def test_repeated_or_late_events_change_nothing(delivered_event: tuple[Study, di
     assert not study.deliver({"event_type": "something new"})
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -503,11 +517,13 @@ def test_forged_expired_or_malformed_events_are_rejected(
     assert rows(study.live) == before
 
 
+@sqlite_only
 def test_an_event_without_a_signature_is_refused(delivered_event: tuple[Study, dict[str, Any]]) -> None:
     study, event = delivered_event
     assert httpx.post(f"{study.live.url}/prolific/events", json=event).status_code == 403
 
 
+@sqlite_only
 def test_without_the_secret_events_are_rejected(database_url: str) -> None:
     with serving(database_url) as live:
         refused = httpx.post(f"{live.url}/prolific/events", json={}, headers={"accept": "application/json"})

@@ -69,6 +69,7 @@ def test_a_rater_enters_rates_and_withdraws(live: LiveSite, key: str) -> None:
         assert tx.execute(DeclarationTable.__table__.select()).all() == []
 
 
+@sqlite_only
 def test_missing_answers_are_asked_for_and_input_is_kept(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     page = visitor.enter(key)
@@ -118,6 +119,7 @@ def test_whoever_stops_may_answer_demographic_questions(live: LiveSite, key: str
         assert tx.scalar(select(DeclarationTable.content)) == {"rater_age": "old"}
 
 
+@sqlite_only
 def test_a_rater_can_stop_and_resume(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
@@ -128,6 +130,7 @@ def test_a_rater_can_stop_and_resume(live: LiveSite) -> None:
     assert "1 of 3 rated" in page_text(visitor.send("/resume", form_token=hidden(page)["form_token"]))
 
 
+@sqlite_only
 def test_skipping_shows_the_next_item(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     page = visitor.enter(key)
@@ -145,6 +148,7 @@ def test_a_form_sent_twice_is_stored_once(live: LiveSite, key: str) -> None:
         assert len(tx.execute(SaveTable.__table__.select()).all()) == 1
 
 
+@sqlite_only
 def test_resubmitting_an_item_corrects_the_answers(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     page = visitor.enter(key)
@@ -155,6 +159,7 @@ def test_resubmitting_an_item_corrects_the_answers(live: LiveSite, key: str) -> 
     assert merge_saves(saves)["Q_safe"].value == "Yes"
 
 
+@sqlite_only
 def test_returning_by_the_open_link_continues(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     visitor.rate(visitor.enter(key), Q_safe="No")
@@ -176,6 +181,7 @@ def test_a_rater_can_sign_out(live: LiveSite, key: str) -> None:
     assert "Nothing about you is stored" in visitor.get("/c/pilot", params={"key": key}).text
 
 
+@sqlite_only
 def test_saved_answers_are_restored(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     page = visitor.enter(key)
@@ -186,6 +192,7 @@ def test_saved_answers_are_restored(live: LiveSite, key: str) -> None:
     assert hidden(back)["revision"] == "5"
 
 
+@sqlite_only
 def test_a_final_save_returns_the_next_items(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     page = visitor.enter(key)
@@ -197,6 +204,7 @@ def test_a_final_save_returns_the_next_items(live: LiveSite, key: str) -> None:
     assert visitor.save(page, {"Q_safe": "Yes"}, **fields).json() == first
 
 
+@sqlite_only
 def test_pages_are_small(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3, questionnaire="dices-350")
     visitor = live.visitor()
@@ -211,6 +219,7 @@ def test_pages_are_small(live: LiveSite) -> None:
     assert len(skipped.content) <= BUDGET
 
 
+@sqlite_only
 @pytest.mark.parametrize(("kind", "open_after"), [("help", 3), ("illegal", 2)])
 def test_messages_are_stored_and_reported_items_withheld(live: LiveSite, key: str, kind: str, open_after: int) -> None:
     visitor = live.visitor()
@@ -224,6 +233,7 @@ def test_messages_are_stored_and_reported_items_withheld(live: LiveSite, key: st
     assert (notice.kind, notice.text, notice.assignment_id) == (kind, "It is bad.", assignment(page))
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     ("state", "message"), [("paused", "The campaign is paused"), ("closed", "The campaign is closed")]
 )
@@ -237,6 +247,7 @@ def test_paused_and_closed_campaigns_say_so(live: LiveSite, state: CampaignState
     assert "/withdraw/" in page.text
 
 
+@sqlite_only
 def test_the_daily_limit_resets_the_next_day(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3, max_per_day=1)
     visitor = live.visitor()
@@ -261,6 +272,7 @@ def test_breaks_are_suggested_at_intervals(live: LiveSite) -> None:
     ]
 
 
+@sqlite_only
 def test_conversations_are_covered_until_clicked(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 2, click_to_reveal=True)
     page = live.visitor().enter(str(campaign.key))
@@ -268,6 +280,7 @@ def test_conversations_are_covered_until_clicked(live: LiveSite) -> None:
     assert re.search(r'<details class="cover scripted">.*<ol class="turns">.*</details>', page.text, flags=re.DOTALL)
 
 
+@sqlite_only
 def test_a_cover_shows_the_topic_if_the_owner_asks_for_it(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 2, click_to_reveal=True, show_topic=True)
     assert "Topic: x" in page_text(live.visitor().enter(str(campaign.key)))
@@ -324,6 +337,7 @@ def test_answers_in_bulk_are_marked_until_they_are_changed(live: LiveSite, tmp_p
     assert not load_campaign("dices-350").bulk_answers
 
 
+@sqlite_only
 def test_a_changed_consent_text_is_asked_before_rating(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 2)
     visitor = live.visitor()
@@ -340,6 +354,7 @@ def test_a_changed_consent_text_is_asked_before_rating(live: LiveSite) -> None:
     assert "0 of 2 rated" in page_text(after)
 
 
+@sqlite_only
 def test_a_personal_link_works_on_any_device(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     (personal,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=campaign.staff_id, now=NOW)
@@ -348,6 +363,7 @@ def test_a_personal_link_works_on_any_device(live: LiveSite) -> None:
     assert "1 of 3 rated" in page_text(live.visitor().get("/c/pilot", params={"key": personal}))
 
 
+@sqlite_only
 def test_demographics_can_be_asked_first(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3, demographics=ABOUT_YOU, demographics_position="before")
     visitor = live.visitor()
@@ -358,6 +374,7 @@ def test_demographics_can_be_asked_first(live: LiveSite) -> None:
     )
 
 
+@sqlite_only
 @pytest.mark.parametrize(("most", "message"), [(None, " 0 rated"), (5, "0 of 5 rated")])
 def test_the_total_is_unknown_with_replication(live: LiveSite, most: int | None, message: str) -> None:
     limits = {} if most is None else {"max_items": most}

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import open_campaign
 from tests.support.live_site import LiveSite, Visitor, hidden
 from tests.support.prolific_study import DEMOGRAPHICS, ONE_OLD_SEAT, hidden_fields, rows
@@ -60,6 +61,7 @@ def return_of(page: httpx.Response, person: str = PERSON) -> str:
     return str(outcome)
 
 
+@sqlite_only
 def test_a_rater_of_a_panel_goes_back_to_it_at_each_end(live: LiveSite) -> None:
     panel = open_panel(live, 2)
     visitor = live.visitor()
@@ -79,6 +81,7 @@ def test_a_rater_of_a_panel_goes_back_to_it_at_each_end(live: LiveSite) -> None:
     assert "If it asks for a code, enter DONE4711." in end.text
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     "person", ["", "short", "1000000123", "a" * 129, "a b c d e f", "mia@mail.example", "<script>alert</script>"]
 )
@@ -92,6 +95,7 @@ def test_an_id_that_is_missing_or_could_be_guessed_is_refused(live: LiveSite, pe
     assert person not in refused.text or not person
 
 
+@sqlite_only
 def test_the_id_continues_a_visit_and_tells_people_on_one_browser_apart(live: LiveSite) -> None:
     panel = open_panel(live, 2)
     visitor, page = panel.enter(PERSON)
@@ -126,6 +130,7 @@ def test_ids_are_in_one_table_are_shown_to_nobody_and_are_deleted_with_the_answe
     assert [name for name, text in rows(staff_site.live).items() if PERSON in text] == []
 
 
+@sqlite_only
 def test_who_finds_no_seat_goes_back_and_is_not_asked_again(live: LiveSite) -> None:
     panel = open_panel(live, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
     pages = []
@@ -137,6 +142,7 @@ def test_who_finds_no_seat_goes_back_and_is_not_asked_again(live: LiveSite) -> N
     assert return_of(live.visitor().get(panel.address(OTHER)), OTHER) == "quota_full"
 
 
+@sqlite_only
 def test_a_code_alone_is_shown_where_there_is_no_address(live: LiveSite) -> None:
     panel = open_panel(live, recruit={**RECRUIT, "addresses": {}})
     visitor, page = panel.enter(PERSON)

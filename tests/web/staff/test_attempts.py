@@ -57,6 +57,7 @@ def test_only_owners_and_reviewers_see_attempts(staff_site: StaffSite) -> None:
     assert staff_site.owner("eve").get("/campaigns/pilot/attempts").status_code == 404
 
 
+@sqlite_only
 def test_without_attempts_the_page_says_so(staff_site: StaffSite) -> None:
     open_chat_campaign(staff_site.platform)
     page = staff_site.owner("owner").get("/campaigns/pilot/attempts")

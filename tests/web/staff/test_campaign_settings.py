@@ -64,6 +64,7 @@ def test_roles_see_the_tabs_that_they_may_open(staff_site: StaffSite, role: str,
     assert {browser.get(path).status_code for path in shown.values()} == {200}
 
 
+@sqlite_only
 def test_a_campaign_of_conversations_has_other_tabs(staff_site: StaffSite) -> None:
     campaign = open_chat_campaign(staff_site.platform)
     staff_site.owner()
@@ -76,6 +77,7 @@ def test_a_campaign_of_conversations_has_other_tabs(staff_site: StaffSite) -> No
     assert not {"Items", "Monitoring"} & tabs.keys()
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     ("path", "tab", "trail"),
     [("opening", "Overview", []), ("revise", "Settings", ["Settings"]), ("webhooks", "Settings", ["Settings"])],
@@ -87,6 +89,7 @@ def test_a_page_without_a_tab_belongs_to_one(staff_site: StaffSite, path: str, t
     assert read_trail(page) == ["Campaigns", "pilot", *trail]
 
 
+@sqlite_only
 def test_a_page_below_a_tab_leads_back_to_it(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     page = staff_site.owner().get(f"{PILOT}/items/1")
@@ -146,6 +149,7 @@ def test_an_owner_permits_a_judge_and_takes_it_back(staff_site: StaffSite) -> No
     assert log.count("The permission to send texts to a model was revoked, by ada") == 1
 
 
+@sqlite_only
 def test_closed_campaigns_are_archived_and_reopened_in_plain_words(staff_site: StaffSite) -> None:
     open_pilot(staff_site)
     owner = staff_site.owner()
@@ -163,6 +167,7 @@ def test_closed_campaigns_are_archived_and_reopened_in_plain_words(staff_site: S
     assert "Archived campaigns" not in owner.get("/campaigns").text
 
 
+@sqlite_only
 def test_the_log_says_who_did_what(staff_site: StaffSite) -> None:
     campaign = open_pilot(staff_site)
     join_pilot(staff_site, "grace", "analyst")

@@ -31,6 +31,7 @@ from dissensus.workflows.rater.enrolment import Arrival
 POSTS = ("state", "revise", "clone", "invite", "rehearse", "settle", "items", "items/remove", "dry-run")
 
 
+@sqlite_only
 def test_opening_a_sign_in_link_does_not_use_it_up(staff_site: StaffSite) -> None:
     browser, path = (
         staff_site.stranger(),
@@ -63,6 +64,7 @@ def test_links_and_sessions_expire(staff_site: StaffSite) -> None:
     assert browser.get("/campaigns").status_code == 403
 
 
+@sqlite_only
 def test_other_staff_have_no_access(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     stranger = staff_site.stranger()
@@ -271,6 +273,7 @@ def test_a_shipped_campaign_can_be_the_starting_point(staff_site: StaffSite) -> 
     assert browser.get("/campaigns/new?example=../secret").status_code == 404
 
 
+@sqlite_only
 def test_a_draft_can_be_revised_and_invalid_input_is_kept(staff_site: StaffSite) -> None:
     browser = staff_site.owner()
     send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, action="create")
@@ -303,6 +306,7 @@ def test_a_draft_can_be_revised_and_invalid_input_is_kept(staff_site: StaffSite)
     assert staff_site.owner("bob").get("/campaigns/kitchen/revise").status_code == 404
 
 
+@sqlite_only
 def test_personal_links_are_shown_once_and_admit_raters(staff_site: StaffSite) -> None:
     create_draft(staff_site, open_link=False)
     browser = staff_site.owner()
@@ -357,6 +361,7 @@ def test_a_clone_is_a_draft_with_a_valid_name(staff_site: StaffSite) -> None:
     assert send(browser, "/campaigns/pilot/clone", new_name="second").status_code == 409
 
 
+@sqlite_only
 def test_reports_are_shown_as_text_until_settled(staff_site: StaffSite) -> None:
     owner_id, platform = create_draft(staff_site), staff_site.platform
     campaign = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)

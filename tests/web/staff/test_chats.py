@@ -192,6 +192,7 @@ def test_only_conversations_with_consent_are_shown(staff_site: StaffSite, rater:
     assert browser.get(path).status_code == 404
 
 
+@sqlite_only
 @pytest.mark.usefixtures("campaign")
 def test_an_empty_list_says_what_to_do(staff_site: StaffSite) -> None:
     page = staff_site.owner("owner").get(CHATS)

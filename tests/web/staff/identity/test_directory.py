@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW
 from tests.support.staff_members import PASSWORD, join_pilot
 from tests.support.staff_site import StaffSite, create_draft, send, token_of
@@ -88,6 +89,7 @@ def test_a_disabled_account_is_admitted_by_no_door_until_it_is_enabled(
     assert (own.status_code, "You cannot disable your own account" in own.text) == (409, True)
 
 
+@sqlite_only
 def test_a_confirmation_leads_back_to_the_directory(staff_site: StaffSite, operator: httpx.Client) -> None:
     staff_site.live.clock.forward(minutes=11)
     stopped = send(operator, f"{DIRECTORY}/disable", person="ada")

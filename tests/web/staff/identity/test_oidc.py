@@ -56,6 +56,7 @@ def sign_in(staff_site: StaffSite, browser: httpx.Client | None = None, **change
     return browser.get(back.copy_merge_params(changes))
 
 
+@sqlite_only
 def test_the_first_sign_in_matches_the_verified_address_and_later_ones_the_subject(
     staff_site: StaffSite, provider: Provider
 ) -> None:
@@ -91,6 +92,7 @@ def test_the_provider_creates_no_accounts(staff_site: StaffSite, provider: Provi
     assert n_staff(staff_site) == n_before == 1
 
 
+@sqlite_only
 def test_an_address_is_not_taken_over_by_another_subject(staff_site: StaffSite, provider: Provider) -> None:
     assert sign_in(staff_site).status_code == 303
     provider.claims = {**ADA, "sub": "8"}
