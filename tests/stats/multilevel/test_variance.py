@@ -41,13 +41,15 @@ def test_parts_of_effects_of_groups_are_those_of_fixed_effects_of_each_pair_of_g
 ) -> None:
     """All raters, and items, are equally often of each group, so that two are of one group with probability 1 / G."""
     factor = np.random.default_rng(7).normal(size=(3, 3))
-    covariance, n_pairs = np.array(factor @ factor.T, np.float64), rater_groups * item_groups
+    covariance, n_pairs = factor @ factor.T, rater_groups * item_groups
     groups = np.arange(n_pairs).reshape(rater_groups, item_groups)
     pair = np.tile(groups, (len(RATERS), len(ITEMS)))
     crossed = np.repeat(np.repeat(VALUES, rater_groups, axis=0), item_groups, axis=1)
     columns = np.einsum("rqp,rqd->rqpd", np.eye(n_pairs)[pair], crossed).reshape(*pair.shape, -1)
     raters, items = np.repeat(RATERS / rater_groups, rater_groups), np.repeat(ITEMS / item_groups, item_groups)
-    expected = split_fixed(columns, raters, items).expect(np.kron(np.eye(n_pairs), covariance)[None])
+    expected = split_fixed(columns, raters, items).expect(
+        np.asarray(np.kron(np.eye(n_pairs), covariance), np.float64)[None]
+    )
     shares = {"rater_share": 1 - 1 / rater_groups, "item_share": 1 - 1 / item_groups}
     parts = split_random(VALUES, RATERS, ITEMS, **shares).expect(covariance[None])
     assert parts.item == pytest.approx(expected.item)
