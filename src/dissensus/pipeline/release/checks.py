@@ -49,7 +49,7 @@ _GROUPS_ALONE: Final = re.compile(
 
 def check_consent(source: ReleaseSource, publication: Publication) -> ReleaseCheck:
     """Check that the rater of each row agreed to the purposes; a person decides where publication is not among them."""
-    raters = source.table[names.RATER_ID].cast(pl.String)
+    raters = _read_raters(source)
     without = raters.filter(~raters.is_in(list(source.consented))) if source.consented is not None else raters.clear()
     evidence = [f"{publication.table.height:,} rows of {publication.raters.height:,} raters."]
     if source.consented is None:
@@ -74,6 +74,11 @@ def check_consent(source: ReleaseSource, publication: Publication) -> ReleaseChe
     )
 
 
+def _read_raters(source: ReleaseSource) -> pl.Series:
+    """Return the rater of each row without blanks around the id, as it is published."""
+    return source.table[names.RATER_ID].cast(pl.String).str.strip_chars()
+
+
 def list_group_limits(campaign: Campaign) -> list[str]:
     """Return the sentences of text and purposes of a consent by which answers or attributes are shown in groups alone.
 
@@ -96,7 +101,7 @@ def check_withdrawals(source: ReleaseSource) -> ReleaseCheck:
             holds=True,
             judged=True,
         )
-    raters = source.table[names.RATER_ID].cast(pl.String)
+    raters = _read_raters(source)
     there = raters.filter(raters.is_in(list(source.withdrawn)))
     return ReleaseCheck(
         name="withdrawals",
@@ -133,7 +138,7 @@ def check_columns(source: ReleaseSource, plan: ReleasePlan) -> ReleaseCheck:
 def check_external_ids(source: ReleaseSource, publication: Publication) -> ReleaseCheck:
     """Check that no cell has the id of a person elsewhere, or the id of a rater in the source."""
     external = {identifier.strip().lower() for identifier in source.external_ids}
-    raters = source.table[names.RATER_ID].cast(pl.String).str.strip_chars().str.to_lowercase().unique()
+    raters = _read_raters(source).str.to_lowercase().unique()
     internal = {rater for rater in raters if len(rater) >= MIN_ID}
     words = {rater for rater in internal if len(rater) >= MIN_WORD}
     parts = sorted(words | {identifier for identifier in external if len(identifier) >= MIN_ID})
