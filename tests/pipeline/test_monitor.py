@@ -21,11 +21,15 @@ from dissensus.pipeline.monitor import (
     QuestionScales,
     TimeBucket,
     compute_figures,
+    count_planned,
     forecast,
+    measure_consistency,
     read_scales,
     suppress_figures,
 )
 from dissensus.pipeline.vet import vet
+from dissensus.schema.campaign.quota import Quota
+from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
@@ -189,7 +193,8 @@ def test_counts_of_answers_loads_times_and_groups() -> None:
     assert (result.pool.min_ratings, result.pool.max_ratings, result.pool.n_raters) == (0, 3, 3)
     hours = [(one.start - int(NOON.timestamp()), one.n_ratings, one.n_raters) for one in result.hours]
     assert hours == [(0, 2, 2), (3600, 1, 1)]
-    assert sum(result.times) == 3
+    # One second and five seconds are in the bins that begin there.
+    assert {place: n for place, n in enumerate(result.times) if n} == {1: 2, 4: 1}
     assert [(group.axis, group.group, group.n_ratings) for group in result.groups] == [
         ("rater_age", "young", 2),
         ("rater_age", "old", 1),
@@ -294,7 +299,28 @@ def test_a_forecast_uses_the_pace_of_the_last_day() -> None:
     assert (later.per_hour, later.completed_at) == (0, None)
     assert forecast(hours, 1001, 1000, now=NOON).missing == 0
     assert forecast(hours, 910, None, now=NOON).missing is None
-    assert forecast(hours, 910, 10**12, now=NOON).completed_at is None
+    farthest = forecast(hours[1:], 10, 10 + 10 * 24_000, now=NOON)
+    assert farthest.completed_at == NOON + timedelta(days=1000)
+    assert forecast(hours[1:], 10, 10 + 10 * 24_000 + 1, now=NOON).completed_at is None
+
+
+def test_ratings_are_planned_by_replication_or_else_by_the_quota() -> None:
+    campaign = load_campaign("dices-350")
+    quota = Quota(axes={"rater_gender": {"Woman": ("Woman",), "Man": ("Man",)}}, seats=10, rest=4, margin_percent=50)
+    by_quota = replace(campaign, quota=quota, replication=None, max_items=20)
+    assert [count_planned(by_quota, n_items) for n_items in (10, 20, 50)] == [24 * 10, 24 * 20, 24 * 20]
+    assert count_planned(replace(by_quota, max_items=None), 50) == 24 * 50
+    assert count_planned(replace(by_quota, replication=3), 50) == 3 * 50
+    assert count_planned(replace(by_quota, quota=None), 50) is None
+
+
+def test_hours_are_the_last_48_with_a_rating_and_days_are_all() -> None:
+    batch = [rating(0, number, "No", "No", hour=2 * number) for number in range(60)]
+    result = compute_figures(collect(batch), PEOPLE, {f"i{n}": None for n in range(60)}, AXES, replicates=0)
+    noon = int(NOON.timestamp())
+    assert [hour.start for hour in result.hours] == [noon + 7200 * number for number in range(12, 60)]
+    assert [(day.start - noon) / 3600 for day in result.days] == [24 * number - 12 for number in range(6)]
+    assert [day.n_ratings for day in result.days] == [6, 12, 12, 12, 12, 6]
 
 
 def crowd(groups: Sequence[Mapping[str, str]]) -> tuple[MonitoredRater, ...]:
@@ -331,3 +357,49 @@ def test_answers_of_a_group_are_hidden_where_few_of_it_answered() -> None:
     assert (set(women.answers), set(men.answers)) == ({"Q1"}, {"Q1"})
     assert sum(published.pool.answers["Q2"]) == 10
     assert women.agreement.reason == "Hidden, since few raters answered."
+
+
+def test_five_raters_are_enough_for_figures_and_each_day_needs_as_many() -> None:
+    people = crowd([{}] * 10)
+    state = collect([rating(n, 0, "No", "Yes") for n in range(5)])
+    figures = replace(
+        compute_figures(state, people, ITEMS, {}, replicates=0),
+        consistency=measure_consistency(state, state, people, list(ITEMS), {}),
+    )
+    published = suppress_figures(figures, state, people)
+    assert published is not None
+    assert list(published.scales) == ["Q1", "Q2", "Q_overall"]
+    assert (published.primary_question, published.gold) == ("Q_overall", figures.gold)
+    assert figures.gold is not None
+    assert published.days == figures.days
+    assert (published.flagged, published.hours, published.consistency) == ((), (), None)
+    assert figures.consistency is not None
+    state.add([rating(n, 1, "No", "Yes", hour=24) for n in range(5, 9)])
+    next_day = suppress_figures(compute_figures(state, people, ITEMS, {}, replicates=0), state, people)
+    assert next_day is not None
+    assert next_day.days == ()
+
+
+@pytest.mark.parametrize(("n_unknown", "share"), [(1, 0.75), (0, None)])
+def test_consistency_of_few_raters_is_hidden(n_unknown: int, share: float | None) -> None:
+    """Of six women and four men, the women are hidden too where all others are the four men."""
+    people = crowd([{"rater_gender": "Woman"}] * 6 + [{"rater_gender": "Man"}] * 4 + [{}] * n_unknown)
+    scales = QuestionScales(questions={"Q1": SCALE}, overalls={}, primary_question="Q1")
+    first, second = MonitorState(scales), MonitorState(scales)
+    first.add([rating(n, item, "No") for n in range(len(people)) for item in (0, 1)])
+    # All repeat their answer to one item, and every second rater that to the other.
+    second.add([rating(n, 0, "No") for n in range(len(people))])
+    second.add([rating(n, 1, "No" if n % 2 else "Yes") for n in range(len(people))])
+    second.add([rating(0, 2, "No"), rating(99, 0, "No")])
+    axes = {"rater_gender": ("Woman", "Man")}
+    result = measure_consistency(first, second, people, list(ITEMS), axes)
+    assert result is not None
+    women, men = result.groups
+    assert (women.group, women.n_raters, women.share, women.n_repeats) == ("Woman", 6, share, share and 12)
+    assert (men.group, men.n_raters, men.share, men.n_repeats) == ("Man", 4, None, None)
+    assert (result.pool.n_raters, result.pool.n_repeats, result.pool.share) == (
+        *(len(people), 2 * len(people)),
+        (len(people) + 5) / (2 * len(people)),
+    )
+    assert [(rater.n_repeats, rater.n_equal) for rater in result.raters[:2]] == [(2, 1), (2, 2)]
+    assert measure_consistency(first, MonitorState(scales), people, list(ITEMS), axes) is None
