@@ -1,10 +1,12 @@
 """Scorecards of chatbots: against the shares of `analyse`, planted gaps, small groups and bad input."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.oracles import significance
 from tests.pipeline.tables import ratings_of, simulate_frame
 
 from dissensus.errors import InvalidInput, NotFound
@@ -79,6 +81,33 @@ def test_a_group_for_which_the_chatbot_is_worse_is_named() -> None:
     assert gap.estimate > 4 * gap.by_chance
 
 
+@pytest.mark.parametrize(("adjust", "by_hand"), [("bh", significance.benjamini_hochberg), ("holm", significance.holm)])
+def test_tests_of_all_gaps_are_adjusted_together(
+    ratings: Ratings, adjust: Any, by_hand: Callable[[list[float]], list[float]]
+) -> None:
+    gaps = score_chatbots(
+        ratings, by=["race", "gender"], by_item="degree_of_harm", chatbot="item_chatbot", min_raters=2, adjust=adjust
+    ).gaps
+    p = [gap.p for gap in gaps if gap.p is not None]
+    assert len(p) == 2 * 3 * 2
+    assert [gap.p_adjusted for gap in gaps if gap.p is not None] == pytest.approx(by_hand(p))
+
+
+def test_limits_are_the_fewest_raters_and_items_that_suffice(ratings: Ratings) -> None:
+    """Ten, eight and six raters of a group, and thirty items."""
+    card = score_chatbots(ratings, by="race", min_raters=8)
+    assert [select(card, group=group).warning for group in ("Asian", "Black", "White")] == [
+        *(None, None, "interval approximate: fewer than 8 raters")
+    ]
+    assert [gap.n_groups for gap in card.gaps] == [2]
+    assert [gap.n_groups for gap in score_chatbots(ratings, by="race", min_raters=9).gaps] == [1]
+    fewer_items = score_chatbots(Ratings.from_frame(simulate_frame(1, n_items=29)))
+    assert fewer_items.rows[0].warning == "interval approximate: fewer than 30 items"
+    for suppress_below, n_withheld in ((6, 0), (7, 2)):
+        withheld = score_chatbots(ratings, by="race", suppress_below=suppress_below)
+        assert sum(row.estimate is None for row in withheld.rows) == n_withheld
+
+
 def test_small_groups_are_shown_and_not_compared() -> None:
     answers = {f"rater-{r}": "YNYNNYYN"[r:] + "YNYNNYYN"[:r] for r in range(8)}
     table = ratings_of(answers, {"rater_region": ["south"] * 2 + ["north"] * 6})
@@ -147,7 +176,8 @@ def test_rows_of_one_rater_have_no_interval() -> None:
         ({"questions": "Q9"}, NotFound, "Question 'Q9' was not read"),
         ({"questions": []}, InvalidInput, "questions is empty"),
         ({"adjust": "max-t"}, InvalidInput, "choose one of bh, holm"),
-        ({"min_raters": -1}, InvalidInput, "min_raters"),
+        ({"min_raters": -1}, InvalidInput, "min_raters is -1; give a whole number, 0 or more"),
+        ({"suppress_below": -1}, InvalidInput, "suppress_below is -1; give a whole number, 0 or more"),
         ({"confidence": 95}, InvalidInput, "confidence is 95"),
     ],
     ids=str,

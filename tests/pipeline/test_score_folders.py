@@ -50,8 +50,8 @@ def assert_close(first: Any, second: Any, where: str = "") -> None:
             assert_close(value, second[key], f"{where} {key}")
     elif isinstance(first, (list, tuple)):
         assert len(first) == len(second), where
-        for number, (one, other) in enumerate(zip(first, second, strict=True)):
-            assert_close(one, other, f"{where} {number}")
+        for number, pair in enumerate(zip(first, second, strict=True)):
+            assert_close(*pair, f"{where} {number}")
     elif isinstance(first, float) and isinstance(second, float):
         assert first == pytest.approx(second, rel=1e-12, abs=1e-12, nan_ok=True), where
     else:
@@ -107,7 +107,7 @@ def test_any_partition_gives_the_scorecard_of_memory(
 
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
-    return simulate_frame(5, n_items=40, share_rated=0.7)
+    return simulate_frame(5, n_items=24, share_rated=0.7)
 
 
 def test_any_layout_gives_the_same_scorecard_to_the_last_bit(
@@ -127,6 +127,7 @@ def test_any_layout_gives_the_same_scorecard_to_the_last_bit(
     assert len(cards) == 1
 
 
+@pytest.mark.slow
 def test_dices_350_in_three_layouts(dices_104: Ratings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read_small_blocks(monkeypatch, 4000)
     overall = dices_104.select_question("Q_overall")
@@ -198,7 +199,7 @@ def test_without_scores_memory_does_not_grow_with_the_ratings_of_an_item_in_each
 
 
 def test_no_sums_by_rater_outlast_the_passes() -> None:
-    def keep(n_raters: int) -> int:
+    def measure_memory(n_raters: int) -> int:
         rater, n_items = np.arange(n_raters), 8
         table = {"item_id": rater % n_items, "rater_id": rater, "Q_overall": np.where(rater % 3 > 1, "Yes", "No")}
         ratings = Ratings.from_frame(pl.DataFrame(table | {"rater_sex": np.where(rater // 8 % 2, "W", "M")}))
@@ -207,13 +208,13 @@ def test_no_sums_by_rater_outlast_the_passes() -> None:
         tracemalloc.start()
         scored, _ = score_blocks(blocks, settings, scores)
         gc.collect()
-        kept = tracemalloc.get_traced_memory()[0]
+        used = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
         assert scored[1].compute("a", "brier").spread_of_difference(scored[1].compute("b", "brier")) is not None
-        return kept
+        return used
 
-    keep(100)
-    assert keep(8000) < keep(4000) + 4000 * 8  # One number for each rater
+    measure_memory(100)
+    assert measure_memory(8000) < measure_memory(4000) + 4000 * 8  # One number for each rater
 
 
 def test_rare_answers_of_a_group_have_the_warning_of_memory() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.oracles import significance
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.score import ModelScorecard, ScoreRow, score_models
@@ -210,6 +211,34 @@ def test_the_leaderboard_shows_ties_as_ties(card: ModelScorecard) -> None:
     assert "1–2" in str(card)
 
 
+def test_ranks_follow_from_differences_adjusted_by_holm(card: ModelScorecard) -> None:
+    for group in (None, "north", "south", "safety_gold"):
+        differences = [row for row in card.differences if row.group == group]
+        assert [row.p_adjusted for row in differences] == pytest.approx(
+            significance.holm([row.p for row in differences])
+        )
+        # Of the Brier score the larger is the worse.
+        defeats = [
+            (row.first, row.second) if row.estimate > 0 else (row.second, row.first)
+            for row in differences
+            if row.p_adjusted < 0.05
+        ]
+        ranks = [row for row in card.ranks if row.group == group]
+        assert len(ranks) == 3
+        for row in ranks:
+            assert row.rank == 1 + sum(loser == row.model for loser, _ in defeats)
+            assert row.worst_rank == 3 - sum(winner == row.model for _, winner in defeats)
+
+
+def test_a_larger_area_under_the_curve_ranks_higher(ratings: Ratings, scores: ItemScores) -> None:
+    ranks = score_models(ratings, scores, by="region", rank_by="auc").ranks
+    first, second, last = (row for row in ranks if row.group == "north")
+    assert first.estimate > second.estimate > last.estimate
+    assert last.estimate == pytest.approx(0.5)
+    assert [row.rank for row in (first, second, last)] == [1, 1, 3]
+    assert last.model == "alarm"
+
+
 def test_labels_thresholds_bins_and_the_split_items(card: ModelScorecard, value: Callable[..., ScoreRow]) -> None:
     assert value("alarm", "miss_rate").estimate == 0
     assert value("alarm", "false_alarm_rate").estimate == 1
@@ -278,7 +307,8 @@ def test_scores_of_other_items_are_refused(ratings: Ratings, scores: ItemScores)
 
 def test_withheld_groups_have_no_number(ratings: Ratings, scores: ItemScores) -> None:
     card = score_models(ratings, scores, by="region", suppress_below=20)
-    for row in (*card.rows, *card.ceilings):
-        assert row.axis is None or row.estimate is None
+    estimates = {(row.axis, row.estimate is None) for row in (*card.rows, *card.ceilings)}
+    assert estimates >= {("rater_region", True), (None, False)}
+    assert ("rater_region", False) not in estimates
     axes = {row.axis for rows in (card.thresholds, card.bins, card.ranks, card.differences) for row in rows}
     assert axes == {None}
