@@ -19,11 +19,12 @@ from dissensus.pipeline.collect.chat import (
     choose_continuation,
     choose_next_step,
     derive_seed,
+    digest_ended_chat,
     digest_message,
     digest_pick,
     draw_chatbots,
 )
-from dissensus.schema.campaign.chat import ChatMode, ChatSettings
+from dissensus.schema.campaign.chat import MAX_MESSAGE_LENGTH, ChatMode, ChatSettings
 from dissensus.schema.campaign.chatbot import Chatbot, ScriptedResponses
 from dissensus.schema.records.preference import MAX_STRENGTH
 
@@ -131,9 +132,14 @@ def test_a_message_without_response_is_left_out_once_another_follows() -> None:
     [
         ({"criterion": None}, ResponsePick(strength=1), "There is one response"),
         ({}, ResponsePick(strength=0), "from -3 to 3 except 0"),
-        ({}, ResponsePick(strength=-4), "It is -4|The strength is -4"),
+        ({}, ResponsePick(strength=-4), r"The strength is -4\. Give one from -3 to 3 except 0"),
         ({}, ResponsePick(strength=1, edit="Worse."), "cannot be edited here"),
         ({"criterion": "more helpful", "allow_edits": True}, ResponsePick(strength=1, edit=" "), "nothing to send"),
+        (
+            {"criterion": "more helpful", "allow_edits": True},
+            ResponsePick(strength=1, edit="x" * (MAX_MESSAGE_LENGTH + 1)),
+            "It has 20,001 characters, and 20,000 can be sent at once",
+        ),
     ],
 )
 def test_an_impossible_pick_is_refused(mode: dict[str, Any], pick: ResponsePick, message: str) -> None:
@@ -141,18 +147,52 @@ def test_an_impossible_pick_is_refused(mode: dict[str, Any], pick: ResponsePick,
         check_pick(CHAT, replace(HARM, **mode), pick)
 
 
-def test_a_tie_is_allowed_where_the_campaign_allows_it() -> None:
-    check_pick(replace(CHAT, allow_ties=True), HARM, ResponsePick(strength=0))
+def test_a_tie_is_allowed_where_the_campaign_allows_it_and_is_not_edited() -> None:
+    chat, mode = replace(CHAT, allow_ties=True), replace(HARM, criterion="more helpful", allow_edits=True)
+    check_pick(chat, mode, ResponsePick(strength=0))
+    check_pick(chat, mode, ResponsePick(strength=MAX_STRENGTH, edit="x" * MAX_MESSAGE_LENGTH))
+    with pytest.raises(InvalidInput, match="The response cannot be edited here"):
+        check_pick(chat, mode, ResponsePick(strength=0, edit="Better."))
+    with pytest.raises(InvalidInput, match=r"The strength is 4\. Give one from -3 to 3\."):
+        check_pick(chat, mode, ResponsePick(strength=4))
 
 
 @given(message=st.text(max_size=30), other=st.text(max_size=30))
-def test_a_digest_depends_on_the_message_alone(message: str, other: str) -> None:
+def test_a_digest_depends_on_mode_and_message_alone(message: str, other: str) -> None:
     first, second = replace(EXCHANGE, message=message), replace(EXCHANGE, message=other)
     assert (digest_message(first) == digest_message(second)) == (message == other)
     assert digest_message(first) == digest_message(replace(first, continues=1))
+    assert digest_message(first) != digest_message(replace(first, mode="other"))
 
 
-def test_a_digest_of_a_pick_depends_on_strength_and_continuation() -> None:
+def test_a_digest_of_a_pick_depends_on_strength_edit_and_continuation() -> None:
     settled = replace(EXCHANGE, pick=ResponsePick(strength=1), continues=1)
-    assert digest_pick(settled) != digest_pick(replace(settled, continues=0))
-    assert digest_pick(settled) != digest_pick(replace(settled, pick=ResponsePick(strength=2)))
+    changed = [
+        replace(settled, continues=0),
+        replace(settled, pick=ResponsePick(strength=2)),
+        replace(settled, pick=ResponsePick(strength=1, edit="B, better.")),
+        replace(settled, pick=None),
+    ]
+    assert len({digest_pick(exchange) for exchange in (settled, *changed)}) == 5
+    assert digest_pick(settled) == digest_pick(replace(settled, message="Hello."))
+
+
+def test_a_digest_of_an_ended_conversation_depends_on_everything() -> None:
+    settled = replace(EXCHANGE, pick=ResponsePick(strength=1), continues=1)
+    first, second = settled.candidates
+    candidates: list[dict[str, Any]] = [
+        {"chatbot": "auk"},
+        {"text": "C."},
+        {"failure": "failed"},
+        {"ranked_by": "ours 2"},
+    ]
+    others = [
+        [settled, settled],
+        [replace(settled, message="Hello.")],
+        [replace(settled, mode="other")],
+        [replace(settled, pick=ResponsePick(strength=2))],
+        *([replace(settled, candidates=(replace(first, **change), second))] for change in candidates),
+    ]
+    digests = [digest_ended_chat(exchanges, success=None, comment=None) for exchanges in ([settled], *others)]
+    digests += [digest_ended_chat([settled], success=success, comment="Fine.") for success in (0, 1, None)]
+    assert len(set(digests)) == len(digests) == 12

@@ -183,6 +183,13 @@ def test_allocations_sum_and_fit(available: list[int], data: st.DataObject) -> N
     assert all(size >= min(pair) for size, pair in zip(filled, zip(even, available, strict=True), strict=True))
 
 
+def test_equal_remainders_go_to_the_larger_stratum_then_to_the_earlier() -> None:
+    assert allocate_proportionally(2, [1, 3]) == [0, 2]
+    assert allocate_proportionally(2, [3, 1]) == [2, 0]
+    assert allocate_proportionally(4, [1, 1, 1]) == [2, 1, 1]
+    assert allocate_equally(5, [9, 2, 9]) == [2, 1, 2]
+
+
 def test_shortfalls_of_a_stratum_are_noted_and_filled_on_request() -> None:
     pool = corpus({"a": 3, "b": 50, "c": 50})
     short = curate(pool, SamplePlan(n=30, by="kind", allocation="equal"))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binom
 from tests.pipeline.tables import simulate_frame
 
 from dissensus.campaign.pay import compute_owed
@@ -61,7 +62,7 @@ def test_a_pilot_recovers_the_standard_deviations_it_was_drawn_with() -> None:
     ],
 )
 def test_a_pilot_that_determines_nothing_is_refused(where: pl.Expr, words: str) -> None:
-    frame = simulate_frame(2).with_columns(Q_overall=pl.col("Q_overall"))
+    frame = simulate_frame(2)
     with pytest.raises(InvalidInput, match=words):
         measure_pilot(Ratings.from_frame(frame.filter(where), categories=["No", "Unsure", "Yes"]))
 
@@ -181,6 +182,14 @@ def test_cost_is_that_of_the_platform() -> None:
         assert RATES.money(n_items, n_raters=1) == pytest.approx(owed / 100)
 
 
+def test_raters_who_finish_get_at_least_their_least_pay_and_the_recruiter_a_fee() -> None:
+    """Twenty items take 35 minutes: 7.00, of which a fifth more goes to the recruiter."""
+    assert RATES.minutes(20) == 35
+    for finished, pay in ((0, 7), (7, 7), (8, 8)):
+        rates = replace(RATES, finished=finished, fee_percent=20)
+        assert rates.money(20, n_raters=3) == pytest.approx(3 * pay * 1.2)
+
+
 def test_efficient_designs_have_no_better_one_for_less_money(dices: Pilot) -> None:
     plan = plan_groups(dices, settings(per_item=20, rates=RATES))
     efficient = [design for design in plan.designs if design.is_efficient]
@@ -290,6 +299,9 @@ def test_seats_of_a_pool_are_those_of_its_quota() -> None:
     quota = Quota(axes={"g": {"Man": ("Man",), "Woman": ("Woman",)}}, seats=30, rest=plan.rest)
     capacities = replace(quota, margin_percent=plan.margin_percent).capacities
     assert [*(cell.seats for cell in plan.cells), plan.rest_seats] == list(capacities.values())
+    assert plan.confidence >= 0.9
+    smaller = replace(quota, margin_percent=plan.margin_percent - 1).capacities["Man"]
+    assert binom.sf(29, smaller, 0.8) ** 2 < 0.9
     rng, cell = np.random.default_rng(2), plan.cells[0]
     seated = np.minimum(rng.binomial(cell.begun, 0.8, 40_000), cell.seats)
     assert (rng.binomial(seated, 0.8) >= 30).mean() == pytest.approx(cell.chance_begun, abs=0.01)
