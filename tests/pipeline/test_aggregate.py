@@ -52,7 +52,7 @@ def test_questions_of_two_scales_have_no_worst_answer() -> None:
         worst_answer(ratings, ["Q_overall", "Q_severity"])
 
 
-def test_no_question_no_answer() -> None:
+def test_no_question_and_an_unknown_one_are_refused() -> None:
     ratings = ratings_of({"a": "NY"}, {})
     with pytest.raises(InvalidInput, match="questions is empty"):
         worst_answer(ratings, [])

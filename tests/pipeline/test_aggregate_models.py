@@ -197,7 +197,7 @@ def test_names_do_not_matter(method: Method) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_same_call_gives_the_same(method: Method) -> None:
+def test_a_repeated_call_gives_the_same_labels(method: Method) -> None:
     ratings, _ = simulate_labels(8, [0.9, 0.5, 0.6], n_items=20)
     first, second = (label_model(ratings, "Q_overall", method=method, seed=3, iterations=3) for _ in range(2))
     assert first.labels.equals(second.labels)

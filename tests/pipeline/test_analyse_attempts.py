@@ -184,10 +184,10 @@ def test_reviewers_agree_as_far_as_the_coefficients_say(small_sample: tuple[Atte
     untagged = [replace(attempt, tags=None) for attempt in small_sample]
     reviews = reviews_of(small_sample)
     result = analyse_attempts(untagged, reviews=reviews, bootstrap=60)
-    of = result.reviewed
-    assert of is not None
-    assert (of.n_reviews, of.n_attempts, of.n_reviewers) == (1800, 600, 6)
-    agreement = {(row.raters, row.scale, row.coefficient): row.estimate for row in of.agreement}
+    reviewed = result.reviewed
+    assert reviewed is not None
+    assert (reviewed.n_reviews, reviewed.n_attempts, reviewed.n_reviewers) == (1800, 600, 6)
+    agreement = {(row.raters, row.scale, row.coefficient): row.estimate for row in reviewed.agreement}
     alpha = agreement["reviewers", "five points", "Krippendorff's alpha, ordinal"]
     ids, ratings = [review.attempt_id for review in reviews], [float(review.success) for review in reviews]
     assert alpha.estimate == pytest.approx(krippendorff_alpha_long(ids, ratings, level="ordinal").estimate)
@@ -195,9 +195,9 @@ def test_reviewers_agree_as_far_as_the_coefficients_say(small_sample: tuple[Atte
     successes = [float(value >= 3) for value in (*ratings, *(attempt.rating or 0 for attempt in small_sample))]
     coefficient = agreement["reviewers and red-teamer", "success or not", "Krippendorff's alpha, nominal"]
     assert coefficient.estimate == pytest.approx(krippendorff_alpha_long(ids, successes, level="nominal").estimate)
-    assert of.success[0].mean.estimate == pytest.approx(np.mean([review.success >= 3 for review in reviews]))
-    assert of.relation.spearman.estimate is not None
-    assert of.relation.spearman.estimate > 0.7
+    assert reviewed.success[0].mean.estimate == pytest.approx(np.mean([review.success >= 3 for review in reviews]))
+    assert reviewed.relation.spearman.estimate is not None
+    assert reviewed.relation.spearman.estimate > 0.7
     # tags of reviewers replace missing tags of the file
     assert [tag.tag for tag in result.tags] == ["Weapons"]
     assert result.n_tagged == 600
@@ -205,22 +205,23 @@ def test_reviewers_agree_as_far_as_the_coefficients_say(small_sample: tuple[Atte
 
 def test_undefined_agreement_has_a_reason(small_sample: tuple[Attempt, ...]) -> None:
     uneven = reviews_of(small_sample)[:-1]
-    of = analyse_attempts(small_sample, reviews=uneven, bootstrap=0).reviewed
-    assert of is not None
-    kappas = [row.estimate for row in of.agreement if row.coefficient == "Fleiss' kappa"]
+    reviewed = analyse_attempts(small_sample, reviews=uneven, bootstrap=0).reviewed
+    assert reviewed is not None
+    kappas = [row.estimate for row in reviewed.agreement if row.coefficient == "Fleiss' kappa"]
+    assert kappas
     assert all(kappa.estimate is None and "different numbers of ratings" in kappa.reason for kappa in kappas)
     unanimous = [replace(review, success=0) for review in uneven]
-    of = analyse_attempts(small_sample, reviews=unanimous, bootstrap=0).reviewed
-    assert of is not None
-    assert "cannot be told from chance" in of.agreement[0].estimate.reason
+    reviewed = analyse_attempts(small_sample, reviews=unanimous, bootstrap=0).reviewed
+    assert reviewed is not None
+    assert "cannot be told from chance" in reviewed.agreement[0].estimate.reason
 
 
 def test_reviews_of_unknown_attempts_are_counted_and_duplicates_refused(small_sample: tuple[Attempt, ...]) -> None:
     reviews = reviews_of(small_sample)
     strange = [*reviews, replace(reviews[0], attempt_id="x-9")]
-    of = analyse_attempts(small_sample, reviews=strange, bootstrap=0).reviewed
-    assert of is not None
-    assert of.notes == ("1 review left out: unknown attempts, 'x-9'.",)
+    reviewed = analyse_attempts(small_sample, reviews=strange, bootstrap=0).reviewed
+    assert reviewed is not None
+    assert reviewed.notes == ("1 review left out: unknown attempts, 'x-9'.",)
     with pytest.raises(InvalidInput, match=r"'r\d' reviewed attempt '1' twice"):
         analyse_attempts(small_sample, reviews=[*reviews, reviews[0]], bootstrap=0)
     with pytest.raises(InvalidInput, match="No review is of any of the attempts"):
@@ -229,9 +230,8 @@ def test_reviews_of_unknown_attempts_are_counted_and_duplicates_refused(small_sa
         analyse_attempts(small_sample[:2], reviews=reviews, ids=["a", "a"], bootstrap=0)
     ids = [f"a-{number}" for number in range(600)]
     renamed = [replace(review, attempt_id=f"a-{int(review.attempt_id) - 1}") for review in reviews]
-    assert analyse_attempts(small_sample, reviews=renamed, ids=ids, bootstrap=0) == replace(
-        analyse_attempts(small_sample, reviews=reviews, bootstrap=0)
-    )
+    by_position = analyse_attempts(small_sample, reviews=reviews, bootstrap=0)
+    assert analyse_attempts(small_sample, reviews=renamed, ids=ids, bootstrap=0) == by_position
 
 
 def test_each_attempt_needs_an_id(small_sample: tuple[Attempt, ...]) -> None:
@@ -262,6 +262,7 @@ def test_missing_values_are_excluded_and_counted(small_sample: tuple[Attempt, ..
         "100 of 600 attempts have no rating; they are left out of successes.",
         "1 of 600 attempts have no harmlessness score; they are left out of scores.",
     )
+    assert [(model.n, model.n_dropped) for model in result.models] == [(599, 1), (500, 100)]
     without_ratings = analyse_attempts([replace(attempt, rating=None) for attempt in small_sample], bootstrap=20)
     assert without_ratings.success[0].mean.estimate is None
     assert without_ratings.success[0].mean.reason == "no cases"
@@ -371,9 +372,10 @@ def test_a_map_puts_like_attempts_together(small_sample: tuple[Attempt, ...]) ->
     assert not any("same" in text for text in words)  # turns of the bot are not included
     for region in result.regions:
         assert all(result.region[place] == region.number for place in region.nearest)
-        assert len({embedded[place].red_team_member_id for place in region.nearest}) == len(region.nearest)
-    without_intervals = attempt_map(embedded, regions=4, bootstrap=0)
-    assert (result.points == without_intervals.points).all()
+        assert len({embedded[place].red_team_member_id for place in region.nearest}) == len(region.nearest) == 3
+    with_intervals = attempt_map(embedded, regions=4, bootstrap=20)
+    assert (result.points == with_intervals.points).all()
+    assert [region.success.ci_low for region in result.regions] == [None] * 4
     silent = [replace(attempt, task_description="", transcript="\n\nHuman: 1\n\nAssistant: 2") for attempt in embedded]
     with pytest.raises(UndefinedEstimate, match="share a word"):
         attempt_map(silent)

@@ -20,10 +20,10 @@ def five_answers(answers: tuple[str, ...] = ("1", "2", "3", "4", "5"), **options
     rng = np.random.default_rng(3)
     latent = rng.normal(size=40)[:, None] + rng.normal(0, 0.3, size=20) + 0.9 * (np.arange(20) % 2)
     codes = np.clip(np.round(latent + rng.normal(0, 0.7, size=(40, 20))), -2, 2).astype(int) + 2
-    kept = rng.random((40, 20)) < 0.6
+    rated = rng.random((40, 20)) < 0.6
     rows = [
         (str(i), f"r{r}", "high" if r % 2 else "low", answers[codes[i, r]])
-        for i, r in zip(*np.nonzero(kept), strict=True)
+        for i, r in zip(*np.nonzero(rated), strict=True)
     ]
     frame = pl.DataFrame(rows, schema=["item_id", "rater_id", "rater_side", "Q_scale"], orient="row")
     return Ratings.from_frame(frame, **options)
@@ -82,7 +82,7 @@ def test_words_stand_for_steps_of_one() -> None:
     assert not any("nominal: " in note for note in analyse(five_answers(words, categories=words)).notes)
 
 
-def test_one_ruler_for_two_answers() -> None:
+def test_nominal_and_ordinal_statistics_of_two_answers_are_equal() -> None:
     two = five_answers(("0", "0", "1", "1", "1"))
     nominal = analyse(two, by="side", permutations=99, seed=2)
     ordinal = analyse(two, by="side", permutations=99, seed=2, level="ordinal")

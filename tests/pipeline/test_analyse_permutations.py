@@ -98,7 +98,7 @@ def test_raters_without_a_known_group_do_not_affect_the_null() -> None:
 def test_strata_that_fix_an_axis_are_warned_of(ratings: Ratings) -> None:
     analysis = analyse(ratings, by=["race", "gender"], permutations=50, permute_within="race")
     assert any("rater_race: permutations change nothing" in warning for warning in analysis.warnings)
-    assert not any("rater_gender: no shuffle" in warning for warning in analysis.warnings)
+    assert not any("rater_gender: permutations change nothing" in warning for warning in analysis.warnings)
 
 
 @pytest.mark.parametrize("method", ["two-sided", "grasp"])
@@ -168,7 +168,8 @@ def test_shuffles_within_a_stratum_keep_its_groups_apart() -> None:
     assert np.ptp(null["Asian", "irr"]) < 1e-12
     assert np.ptp(null["Black", "irr"]) > 0.001
     free = analyse(ratings, by=["race"], permutations=40)
-    assert np.ptp(free.null[:, 4]) > 0.001
+    (asian,) = (r for r, row in enumerate(free.rows) if (row.group, row.metric) == ("Asian", "irr"))
+    assert np.ptp(free.null[:, asian]) > 0.001
 
 
 def test_shuffles_within_crossed_strata(ratings: Ratings) -> None:

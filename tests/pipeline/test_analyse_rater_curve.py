@@ -54,6 +54,14 @@ def test_with_all_raters_there_is_one_value_the_one_of_analyse() -> None:
         assert [row[name] for name in ("estimate", "low", "high", "all_raters")] == pytest.approx([expected] * 4)
 
 
+def test_raters_of_unknown_group_are_left_out() -> None:
+    known = rater_curve(ratings_of(ANSWERS, GROUPS), [2, 1, 2], by="side", draws=20)
+    answers = ANSWERS | {"c": "YYYY"}
+    mixed = rater_curve(ratings_of(answers, {"rater_side": [*GROUPS["rater_side"], None]}), [1, 2], by="side", draws=20)
+    assert mixed.curve.equals(known.curve)
+    assert mixed.n_raters == {"a": 3, "b": 3}
+
+
 def test_the_range_shrinks_with_the_number_of_raters(ratings: Ratings) -> None:
     curve = rater_curve(ratings, [2, 5], by="race", draws=100).curve
     widths = curve.with_columns(width=pl.col("high") - pl.col("low"))
@@ -97,7 +105,7 @@ def test_impossible_numbers_are_refused(ratings: Ratings, numbers: list[int], me
 
 
 def test_other_refusals(ratings: Ratings) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="There is no axis 'height'"):
         rater_curve(ratings, 2, by="height")
     with pytest.raises(InvalidInput, match="rater_side has fewer than two groups"):
         rater_curve(ratings_of(ANSWERS, {"rater_side": ["a"] * 6}), 2, by="side")

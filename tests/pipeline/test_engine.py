@@ -110,9 +110,11 @@ def test_distances_of_groups_are_those_of_memory(measure: str, share_rated: floa
     blocks = group_divergence(partition(ratings, "Q_overall", [1, 4, 5, 11]), "locale", **options)
     memory = group_divergence(ratings, "locale", **options)
     np.testing.assert_allclose(blocks.pair_null, memory.pair_null, rtol=1e-12, atol=1e-12)
-    for one, other in zip(blocks.to_dict()["pairs"], memory.to_dict()["pairs"], strict=True):
-        numbers = {name: value for name, value in other.items() if isinstance(value, float)}
-        assert one == other | {name: pytest.approx(value, rel=1e-12, abs=1e-12) for name, value in numbers.items()}
+    for of_blocks, of_memory in zip(blocks.to_dict()["pairs"], memory.to_dict()["pairs"], strict=True):
+        numbers = {name: value for name, value in of_memory.items() if isinstance(value, float)}
+        assert of_blocks == of_memory | {
+            name: pytest.approx(value, rel=1e-12, abs=1e-12) for name, value in numbers.items()
+        }
     assert (blocks.n_items, blocks.reason, blocks.p) == (memory.n_items, memory.reason, memory.p)
 
 

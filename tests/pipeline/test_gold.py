@@ -26,7 +26,7 @@ Items = dict[str, list[str]]
 
 def table(answers: Items, **attributes: Sequence[str | None]) -> Ratings:
     """Return ratings from one list of answers per item, and attributes of the items in the same order."""
-    rows = [(item, str(r), answer) for item, given in answers.items() for r, answer in enumerate(given)]
+    rows = [(item, str(r), answer) for item, of_item in answers.items() for r, answer in enumerate(of_item)]
     frame = pl.DataFrame(rows, schema=["item_id", "rater_id", "Q_overall"], orient="row")
     items = pl.DataFrame(
         {"item_id": list(answers), **attributes}, schema_overrides=dict.fromkeys(attributes, pl.String)
@@ -114,8 +114,8 @@ ANSWER = st.sampled_from(["No", "Unsure", "Yes"])
     st.lists(st.tuples(st.lists(ANSWER, min_size=1, max_size=5), ANSWER), min_size=1, max_size=8),
     st.sampled_from([("Yes",), ("Unsure", "Yes"), ("No",)]),
 )
-def test_counted_by_hand(items: list[tuple[list[str], str]], unsafe: tuple[str, ...]) -> None:
-    answers = {str(i): given for i, (given, _) in enumerate(items)}
+def test_confusion_counted_by_hand(items: list[tuple[list[str], str]], unsafe: tuple[str, ...]) -> None:
+    answers = {str(i): of_item for i, (of_item, _) in enumerate(items)}
     gold = {str(i): label for i, (_, label) in enumerate(items)}
     ratings = table(answers, safety_gold=list(gold.values()))
     result = gold_against_crowd(ratings, "Q_overall", unsafe=unsafe)

@@ -95,8 +95,8 @@ def test_few_items_are_named_and_one_has_no_interval(ratings: Ratings) -> None:
         item_set=pl.when(pl.int_range(30) == 4).then(pl.lit("one")).otherwise(pl.lit("rest"))
     )
     analysis = analyse(ratings.with_items(lonely), by_item="item_set", bootstrap=30)
-    one, others = of_value(analysis, "one"), of_value(analysis, "rest")
-    share = one[None, "answer_share"]
+    single_item, others = of_value(analysis, "one"), of_value(analysis, "rest")
+    share = single_item[None, "answer_share"]
     assert (share.ci_low, share.ci_high, share.n_items) == (None, None, 1)
     assert str(share.reason).startswith("no interval: one item")
     assert str(share.warning).endswith("fewer than 30 items")

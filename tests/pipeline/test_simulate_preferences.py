@@ -57,8 +57,8 @@ def test_raters_drawn_in_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_comparisons": 0}, "n_comparisons"),
-        ({"n_raters": 3}, "raters_each"),
+        ({"n_comparisons": 0}, "n_comparisons is 0; give a whole number from 1"),
+        ({"n_raters": 3}, "raters_each is 4; give a whole number from 1 to 3"),
         ({"group_sd": -1.0}, "group_sd is -1.0; give a number from 0"),
         ({"rater_sd": float("nan")}, "rater_sd is nan"),
         ({"seed": -1}, "seed is -1"),

@@ -21,7 +21,7 @@ def vetting() -> Vetting:
     return vet(careless_ratings())
 
 
-def of(vetting: Vetting, rater: str) -> dict[str, Any]:
+def find_rater(vetting: Vetting, rater: str) -> dict[str, Any]:
     return vetting.raters.row(by_predicate=pl.col("rater_id") == rater, named=True)
 
 
@@ -29,10 +29,10 @@ def test_speeders_and_one_label_raters_are_flagged_and_nobody_else(vetting: Vett
     assert vetting.flagged == SPEEDERS + LINERS
     assert vetting.pool_median_ms == pytest.approx(120_000, rel=0.1)
     for rater in SPEEDERS:
-        assert [reason.partition(":")[0] for reason in of(vetting, rater)["flagged_for"]] == ["fast"] * 3
-    assert of(vetting, "r03")["flagged_for"] == ["one label: 100.0 % of 60 answers are No"]
-    assert of(vetting, "r03")["most_frequent"] == "No"
-    assert of(vetting, "r10")["flagged_for"] == []
+        assert [reason.partition(":")[0] for reason in find_rater(vetting, rater)["flagged_for"]] == ["fast"] * 3
+    assert find_rater(vetting, "r03")["flagged_for"] == ["one label: 100.0 % of 60 answers are No"]
+    assert find_rater(vetting, "r03")["most_frequent"] == "No"
+    assert find_rater(vetting, "r10")["flagged_for"] == []
 
 
 def test_flags_are_found_in_any_campaign() -> None:
@@ -50,8 +50,8 @@ def test_a_rater_against_everybody_is_shown_and_not_flagged() -> None:
     table = {"a": "NYNY" * 10, "b": "NYNY" * 10, "c": "NYNY" * 10, "d": "YNYN" * 10, "e": "YNYN" * 10}
     vetting = vet(ratings_of(table, {"rater_race": ["x", "x", "x", "y", "y"]}), criteria=Criteria(min_ratings=1))
     assert vetting.flagged == ()
-    assert of(vetting, "d")["agreement_pool"] == 0
-    assert of(vetting, "d")["agreement_rater_race"] == 1
+    assert find_rater(vetting, "d")["agreement_pool"] == 0
+    assert find_rater(vetting, "d")["agreement_rater_race"] == 1
 
 
 def test_the_flags_act_through_the_table_of_raters(vetting: Vetting) -> None:
@@ -84,19 +84,19 @@ def test_without_times_the_criteria_on_times_have_a_reason() -> None:
 def test_a_rater_without_a_time_is_null_with_the_reason() -> None:
     times = pl.when(pl.col("rater_id") == "r00").then(None).otherwise(pl.col("answer_time_ms"))
     vetting = vet(Ratings.from_frame(careless_frame().with_columns(answer_time_ms=times)))
-    row = of(vetting, "r00")
+    row = find_rater(vetting, "r00")
     assert (row["below_half"], row["n_timed"], row["rater_flagged"]) == (None, 0, False)
     assert "below_half: the rater has no known time" in str(row["unknown"])
-    assert of(vetting, "r01")["unknown"] is None
+    assert find_rater(vetting, "r01")["unknown"] is None
     assert "below_half" not in vetting.absent
 
 
 def test_a_rater_of_unknown_group_has_no_agreement_with_it() -> None:
     ratings = ratings_of({"a": "NY", "b": "NY", "c": "NN"}, {"rater_race": ["x", "x", None]})
     vetting = vet(ratings)
-    assert of(vetting, "c")["agreement_rater_race"] is None
-    assert "rater_race of the rater is not known" in str(of(vetting, "c")["unknown"])
-    assert of(vetting, "a")["agreement_rater_race"] == 1
+    assert find_rater(vetting, "c")["agreement_rater_race"] is None
+    assert "rater_race of the rater is not known" in str(find_rater(vetting, "c")["unknown"])
+    assert find_rater(vetting, "a")["agreement_rater_race"] == 1
 
 
 def test_a_group_of_one_has_no_agreement() -> None:
@@ -136,7 +136,7 @@ def test_non_comprehension_is_any_answer_but_understood() -> None:
     frame = frame_of({"a": "NYNY", "b": "NYNY", "c": "NYNY"}, {}).with_columns(pl.Series(COMPREHENSION, comprehension))
     vetting = vet(Ratings.from_frame(frame, questions="all"))
     assert vetting.raters["non_comprehension"].to_list() == [0, pytest.approx(2 / 3), None]
-    assert of(vetting, "c")["unknown"] == f"non_comprehension: the rater did not answer {COMPREHENSION}"
+    assert find_rater(vetting, "c")["unknown"] == f"non_comprehension: the rater did not answer {COMPREHENSION}"
 
 
 def test_dices_350(dices_123: Ratings) -> None:
@@ -200,8 +200,7 @@ def test_refusals() -> None:
     assert vet(granular, question="Q3_bias_other").question == "Q3_bias_other"
 
 
-def test_numbers_are_numbers(vetting: Vetting) -> None:
-    """Null values are None, never NaN."""
+def test_unknown_numbers_are_null_and_never_nan(vetting: Vetting) -> None:
     numbers = vetting.raters.select(pl.selectors.float())
     assert not any(math.isnan(value) for column in numbers for value in column.drop_nulls())
 
@@ -254,7 +253,7 @@ def test_without_times_the_outlier_score_is_that_of_the_answers() -> None:
 
 def test_raters_with_few_ratings_have_no_outlier_score() -> None:
     frame = careless_frame().filter((pl.col("rater_id") != "r20") | pl.col("item_id").is_in(["i01", "i02"]))
-    row = of(vet(Ratings.from_frame(frame, questions="all")), "r20")
+    row = find_rater(vet(Ratings.from_frame(frame, questions="all")), "r20")
     assert row["outlier_score"] is None
     assert "outlier_score: a measure of the rater is unknown, or the rater has fewer than 20" in str(row["unknown"])
 
@@ -276,8 +275,8 @@ def test_consistency_of_raters_and_groups() -> None:
     ratings = Ratings.from_frame(frame)
     assert (ratings.n_ratings, ratings.repeats.height) == (10, 6)
     vetting = vet(ratings)
-    assert [of(vetting, rater)["consistency"] for rater in ("ann", "bob", "eve")] == [0.75, 1.0, None]
-    assert "consistency: the rater answered no item twice" in of(vetting, "eve")["unknown"]
+    assert [find_rater(vetting, rater)["consistency"] for rater in ("ann", "bob", "eve")] == [0.75, 1.0, None]
+    assert "consistency: the rater answered no item twice" in find_rater(vetting, "eve")["unknown"]
     rows = {row["group"]: row for row in vetting.consistency.to_dicts()}
     assert {group: (row["estimate"], row["n_repeats"], row["n_raters"]) for group, row in rows.items()} == {
         None: (5 / 6, 6, 2),
