@@ -20,7 +20,7 @@ class Missing:
     """A library that cannot do the work of a case."""
 
     label: str
-    given: str
+    input_form: str
     reason: str
 
 

@@ -42,8 +42,8 @@ def measure(name: str, path: Path) -> dict[str, object]:
         seconds.append(time.perf_counter() - begin)
     return {
         "label": contender.label,
-        "given": contender.given,
-        "does": contender.does,
+        "input": contender.input_form,
+        "treatment": contender.treatment,
         "value": value,
         "import_s": imported,
         "first_s": first,

@@ -17,20 +17,20 @@ class Contender:
     """A timed call of one library, with its input, imports, preparation and description."""
 
     label: str
-    given: str
+    input_form: str
     imports: tuple[str, ...]
     prepare: Prepare
-    does: str
+    treatment: str
 
 
 CONTENDERS: dict[str, Contender] = {}
 
 
-def contender(label: str, given: str, *imports: str, does: str = "") -> Callable[[Prepare], Prepare]:
+def contender(label: str, input_form: str, *imports: str, treatment: str = "") -> Callable[[Prepare], Prepare]:
     """Register a contender under the name of its function; imports that it needs are listed, so that they are timed."""
 
     def register(prepare: Prepare) -> Prepare:
-        CONTENDERS[prepare.__name__] = Contender(label, given, imports, prepare, does)
+        CONTENDERS[prepare.__name__] = Contender(label, input_form, imports, prepare, treatment)
         return prepare
 
     return register
@@ -227,21 +227,21 @@ def evalica_bootstrap(path: Path) -> Call:
     return lambda: evalica.alpha_bootstrap(frame, n_resamples=100, random_state=0).alpha
 
 
-@contender(OURS, SOME, "dissensus.files.ratings.reader", does=CHECKED)
+@contender(OURS, SOME, "dissensus.files.ratings.reader", treatment=CHECKED)
 def ours_reading(path: Path) -> Call:
     from dissensus import read_ratings
 
     return lambda: read_ratings(path).n_ratings
 
 
-@contender(OURS, WHOLE, "dissensus.files.ratings.reader", does=CHECKED)
+@contender(OURS, WHOLE, "dissensus.files.ratings.reader", treatment=CHECKED)
 def ours_whole(path: Path) -> Call:
     from dissensus import read_ratings
 
     return lambda: read_ratings(path, questions="all").n_ratings
 
 
-@contender("polars", SOME, "polars", does=UNCHECKED)
+@contender("polars", SOME, "polars", treatment=UNCHECKED)
 def polars_columns(path: Path) -> Call:
     import polars as pl
 
@@ -249,7 +249,7 @@ def polars_columns(path: Path) -> Call:
     return lambda: pl.read_csv(path, columns=columns).height
 
 
-@contender("pandas", SOME, "pandas", does=UNCHECKED)
+@contender("pandas", SOME, "pandas", treatment=UNCHECKED)
 def pandas_columns(path: Path) -> Call:
     import pandas as pd
 
@@ -257,14 +257,14 @@ def pandas_columns(path: Path) -> Call:
     return lambda: len(pd.read_csv(path, usecols=columns))
 
 
-@contender("polars", WHOLE, "polars", does=UNCHECKED)
+@contender("polars", WHOLE, "polars", treatment=UNCHECKED)
 def polars_whole(path: Path) -> Call:
     import polars as pl
 
     return lambda: pl.read_csv(path).height
 
 
-@contender("pandas", WHOLE, "pandas", does=UNCHECKED)
+@contender("pandas", WHOLE, "pandas", treatment=UNCHECKED)
 def pandas_whole(path: Path) -> Call:
     import pandas as pd
 

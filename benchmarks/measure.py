@@ -86,8 +86,8 @@ def _summarise_run(run: Run, rows: list[Row]) -> Row:
     return {
         "row": run.contender,
         "label": rows[0]["label"],
-        "given": rows[0]["given"],
-        "does": rows[0]["does"],
+        "input": rows[0]["input"],
+        "treatment": rows[0]["treatment"],
         "note": run.note,
         "median_s": median(of_rounds) * run.factor,
         "min_s": min(min(row["seconds"]) for row in rows) * run.factor,
@@ -189,7 +189,7 @@ def _last_line(text: str) -> str:
 
 
 def _describe_missing(row: Missing) -> Row:
-    return {"row": row.label, "label": row.label, "given": row.given, "not_run": row.reason}
+    return {"row": row.label, "label": row.label, "input": row.input_form, "not_run": row.reason}
 
 
 def _make_data(shape: str | None, folder: Path) -> Path:

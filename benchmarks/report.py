@@ -9,7 +9,7 @@ from typing import Any
 
 Row = dict[str, Any]
 OURS = "Dissensus"
-TEXT_COLUMNS = {"Library", "Given", "Command", "Browser", "What", "Met"}
+TEXT_COLUMNS = {"Library", "Input", "Command", "Browser", "What", "Met"}
 UNIT = re.compile(r"(?<=\d) (?=(?:µs|ms|s|min|MB|GB|×)\b|×)|(?<=≈) ")
 
 INTRODUCTION = """\
@@ -48,8 +48,8 @@ def _machine(results: Row) -> str:
 def _case(case: Row) -> Iterator[str]:
     yield f"## {case['title']}\n"
     yield case["text"] + "\n"
-    if "given" in case["rows"][0]:
-        headings = ["Library", "Given", "Median", "Fastest", "× ours", "Start", "Memory"]
+    if "input" in case["rows"][0]:
+        headings = ["Library", "Input", "Median", "Fastest", "× ours", "Start", "Memory"]
         yield _table(headings, [_line(row, case["rows"]) for row in case["rows"]])
         peers = [row for row in case["rows"] if _comparable(row) and row["label"] != OURS]
         yield from (sentence for row in peers for sentence in _ahead(row, _ours(row, case["rows"])))
@@ -63,17 +63,17 @@ def _case(case: Row) -> Iterator[str]:
 
 def _line(row: Row, rows: list[Row]) -> list[str]:
     if "not_run" in row:
-        return [row["label"], _given(row), f"cannot: {row['not_run']}", "", "", "", ""]
+        return [row["label"], _describe_input(row), f"cannot: {row['not_run']}", "", "", "", ""]
     exact = row["factor"] == 1
     time = ("" if exact else "≈ ") + seconds(row["median_s"]) + (f" ({row['note']})" if row["note"] else "")
     own = [seconds(row["min_s"]), seconds(row["start_s"]), megabytes(row["peak_mb"])] if exact else ["", "", ""]
     ratio = times(_ratio(row, rows)) if _comparable(row) else ""
-    return [row["label"], _given(row), time, own[0], ratio, *own[1:]]
+    return [row["label"], _describe_input(row), time, own[0], ratio, *own[1:]]
 
 
-def _given(row: Row) -> str:
-    """Return what a library is given, and what it does with it where that differs."""
-    return ", ".join(filter(None, (row["given"], row.get("does"))))
+def _describe_input(row: Row) -> str:
+    """Return the form of the input, and what a library does with it where that differs."""
+    return ", ".join(filter(None, (row["input"], row.get("treatment"))))
 
 
 def _comparable(row: Row) -> bool:
@@ -86,8 +86,8 @@ def _ratio(row: Row, rows: list[Row]) -> float:
 
 
 def _ours(row: Row, rows: list[Row]) -> Row:
-    """Return our row that is given the same as a peer's, else our first."""
-    same = (own for own in rows if OURS == own["label"] != row["label"] and own["given"] == row["given"])
+    """Return our row with the input of a peer's, else our first."""
+    same = (own for own in rows if OURS == own["label"] != row["label"] and own["input"] == row["input"])
     return next(same, rows[0])
 
 
@@ -105,7 +105,7 @@ def _opening_line(row: Row) -> list[str]:
 
 def _ahead(row: Row, own: Row) -> Iterator[str]:
     """Yield sentences on peers that are faster: per call, or by 0.1 s or more at the start."""
-    peer = f"{row['label']}, given {_given(row)},"
+    peer = f"{row['label']}, given {_describe_input(row)},"
     ratio = row["median_s"] / own["median_s"]
     if ratio < 1:
         yield f"**{peer} takes {times(ratio)} our time.**\n"
