@@ -111,7 +111,7 @@ def test_dialogues_of_many_turns_are_one_slice(n_turns: int, value: str) -> None
 def test_the_first_bin_begins_at_one_half_and_the_last_includes_one() -> None:
     pairs = [Pair((Turn("human", f"{n}"),), "yes", "no") for n in range(3)]
     bins = evaluate(pairs, [0.0, -1e-9, 800.0], np.zeros(3)).bins
-    assert [(one.low, one.high) for one in bins] == pytest.approx([(0.5, 0.55), (0.95, 1)])
+    assert [bound for one in bins for bound in (one.low, one.high)] == pytest.approx([0.5, 0.55, 0.95, 1])
     assert [one.accuracy.n for one in bins] == [2, 1]
     assert bins[0].accuracy.estimate == pytest.approx(0.25)
 
