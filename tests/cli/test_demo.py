@@ -130,7 +130,9 @@ def check_releases(output: str, folder: Path) -> None:
 def check_conversations(output: str, folder: Path) -> None:
     assert re.search(r"conversations has \d+ pairs and 8 red-team attempts", output)
     assert len(read_attempts(folder / "red_team_attempts.jsonl.gz").attempts) == 8
-    for path in (folder / "pairs").rglob("*.jsonl.gz"):
+    paths = list((folder / "pairs").rglob("*.jsonl.gz"))
+    assert {"helpful" in str(path) for path in paths} == {True, False}
+    for path in paths:
         for pair in read_pairs(path).pairs:
             helpful = "helpful" in str(path)
             assert any(word in pair.chosen for word in REFUSALS) is not helpful
