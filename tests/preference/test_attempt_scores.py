@@ -4,24 +4,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
+from tests.support.attempt_records import RECORD
 
 from dissensus.preference.data.pairs import Purpose
 from dissensus.preference.evaluation.attempt_scores import AttemptScores, ScoreTally, add_scores, score_attempts
 from dissensus.schema.records.attempt import Attempt
 from dissensus.schema.records.conversation import Conversation
 
-ATTEMPT = Attempt(
-    transcript="\n\nHuman: Hi\n\nAssistant: Hello!\n\nHuman: And?\n\nAssistant: No.\n\nHuman: Well?\n\nAssistant: ",
-    min_harmlessness_score_transcript=None,
-    num_params="52B",
-    model_type="rlhf",
-    rating=3,
-    task_description="Be rude",
-    task_description_harmlessness_score=None,
-    red_team_member_id=7,
-    is_upworker=None,
-    tags=None,
-)
+TRANSCRIPT = "\n\nHuman: Hi\n\nAssistant: Hello!\n\nHuman: And?\n\nAssistant: No.\n\nHuman: Well?\n\nAssistant: "
+UNSCORED = {"min_harmlessness_score_transcript": None, "task_description_harmlessness_score": None}
+ATTEMPT = Attempt(**{**RECORD, **UNSCORED, "rating": 3, "transcript": TRANSCRIPT, "task_description": "Be rude"})
 SCORED = replace(ATTEMPT, min_harmlessness_score_transcript=-1.0, task_description_harmlessness_score=-2.0)
 SILENT = replace(ATTEMPT, transcript="\n\nHuman: Hi\n\nAssistant: ", task_description=" \n")
 
