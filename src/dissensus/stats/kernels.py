@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import njit, types
+from numba.core import cgutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime.nrt import rtsys
@@ -247,6 +248,25 @@ def _popcount(_typing, word):  # type: ignore[no-untyped-def]  # noqa: ARG001
         return builder.call(function, args)
 
     return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def prefetch(_typing, array, row, column):  # type: ignore[no-untyped-def]
+    """Fetch the cache line of an element of a two-dimensional array into the cache, to change it soon."""
+
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        values = context.make_array(signature.args[0])(context, builder, args[0])
+        indexes = zip(args[1:], signature.args[1:], strict=True)
+        position = [context.cast(builder, value, kind, types.intp) for value, kind in indexes]
+        address = cgutils.get_item_pointer(context, builder, signature.args[0], values, position)  # type: ignore[no-untyped-call]
+        flag = ir.IntType(32)
+        arguments = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flag, flag, flag])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], arguments)
+        write, all_levels, data = flag(1), flag(3), flag(1)
+        builder.call(function, [builder.bitcast(address, cgutils.voidptr_t), write, all_levels, data])
+        return context.get_dummy_value()
+
+    return types.none(array, row, column), codegen
 
 
 def pack(

@@ -7,7 +7,7 @@ each item. Kernels of weighted raters and items are in `resample_kernels`.
 
 import numpy as np
 
-from dissensus.stats.kernels import FAST, compiled, count_groups
+from dissensus.stats.kernels import FAST, compiled, count_groups, prefetch
 
 # Sums over items. Group: worth of the answers, all ratings.
 WORTH, RATINGS = 0, 1
@@ -33,6 +33,9 @@ N_PAIR_SUMS = 4
 # the other group.
 _XE, _XX, _OWN, _OWN_WEIGHT, _NEARER = 0, 1, 2, 3, 4
 _N_SCORES = 5
+# Largest array of scores that the cache of a processor holds. Rows of a larger one are fetched ahead, line by line.
+_CACHE_SCORES = 2**15
+_LINE_SCORES = 8
 
 
 @compiled()
@@ -105,8 +108,12 @@ def _walk(  # type: ignore[no-untyped-def]
     width = n_comparisons * _N_SCORES + n_groups
     row = np.zeros((n_groups, n_categories, width))
     scored = width if scores.shape[0] else 0
+    ahead = width if scores.size > _CACHE_SCORES else 0
     for i in range(starts.size - 1):
         low, high = starts[i], starts[i + 1]
+        for t in range(low, high):
+            for k in range(0, ahead, _LINE_SCORES):
+                prefetch(scores, raters[t], k)  # type: ignore[call-arg]
         _count_item(counts, squares, low, high, raters, answers, group)
         if alike is not None:
             _weigh(like, counts, alike)
