@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.counts import as_floats, check_counts
+from dissensus.stats.counts import as_floats, check_counts, count_ratings
 from dissensus.stats.distance import Distance, Level, level_name, pairwise, squared_distances
 from dissensus.stats.result import Estimate, FloatArray
 
@@ -72,7 +72,7 @@ def krippendorff_alpha(
     (0.3636363636, 5, 0)
     """
     table = check_counts(counts)
-    pairable = table[table.sum(axis=1) >= 2]
+    pairable = table[count_ratings(table) >= 2]
     marginals = pairable.sum(axis=0)
     n = int(marginals.sum())
     if n == 0:
@@ -183,7 +183,7 @@ def fleiss_kappa(counts: npt.ArrayLike) -> Estimate:
     0.55
     """
     table = check_counts(counts)
-    m = table.sum(axis=1)
+    m = count_ratings(table)
     if np.any(m != m[:1]):
         odd = int(np.flatnonzero(m != m[0])[0])
         raise InvalidInput(
@@ -192,7 +192,7 @@ def fleiss_kappa(counts: npt.ArrayLike) -> Estimate:
         )
     if len(m) == 0 or m[0] < 2:
         raise UndefinedEstimate(f"Fleiss' kappa is undefined: {NO_PAIR}.")
-    agreements = (np.square(table).sum(axis=1) - m) / (m * (m - 1))
+    agreements = (np.einsum("ik,ik->i", table, table) - m) / (m * (m - 1))
     shares = table.sum(axis=0) / m.sum()
     return _kappa("fleiss_kappa", float(agreements.mean()), float(np.square(shares).sum()), len(m), 0, int(m.sum()))
 
@@ -239,7 +239,7 @@ def gwet_ac1(counts: npt.ArrayLike) -> Estimate:
     0.7231
     """
     table = check_counts(counts)
-    m = table.sum(axis=1)
+    m = count_ratings(table)
     pairable, rated = m >= 2, m >= 1
     if not pairable.any():
         raise UndefinedEstimate(f"AC1 is undefined: {NO_PAIR}.")
@@ -254,7 +254,7 @@ def gwet_ac1(counts: npt.ArrayLike) -> Estimate:
 
 
 def _nominal_disagreement(pairable: npt.NDArray[np.int64], marginals: npt.NDArray[np.int64]) -> tuple[float, float]:
-    m = pairable.sum(axis=1)
+    m = count_ratings(pairable)
     n = int(marginals.sum())
     disagreeing = m * m - np.einsum("ik,ik->i", pairable, pairable)
     return float((disagreeing / (m - 1)).sum() / n), _expected_nominal(marginals, n)
@@ -266,7 +266,7 @@ def _expected_nominal(marginals: npt.NDArray[np.int64], n: int) -> float:
 
 
 def _coincidences(pairable: npt.NDArray[np.int64]) -> FloatArray:
-    weights = 1.0 / (pairable.sum(axis=1) - 1)
+    weights = 1.0 / (count_ratings(pairable) - 1)
     weighted = pairable * weights[:, None]
     return np.asarray(weighted.T @ pairable - np.diag(weighted.sum(axis=0)))
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
 from dissensus.stats.bootstrap import draw_resamples, interval, two_way_interval
-from dissensus.stats.counts import check_counts
+from dissensus.stats.counts import check_counts, count_ratings
 from dissensus.stats.design import METRICS, Design, chunks
 from dissensus.stats.distance import Level, squared_distances
 from dissensus.stats.groups.statistics import published_statistics
@@ -100,7 +100,7 @@ def agreement_interval(
     is_alpha = coefficient == "krippendorff_alpha"
     estimate = krippendorff_alpha(table, level=level) if is_alpha else fleiss_kappa(table)
     # Resampling distinct rows of counts by their frequency is exact, and far fewer rows are drawn.
-    rows, times = np.unique(table[table.sum(axis=1) >= 2], axis=0, return_counts=True)
+    rows, times = np.unique(table[count_ratings(table) >= 2], axis=0, return_counts=True)
     if not replicates:
         return AgreementInterval(estimate=estimate, low=None, high=None)
     drawn = np.random.default_rng(seed).multinomial(times.sum(), times / times.sum(), size=replicates)
@@ -181,7 +181,7 @@ def select_equally_rated(counts: npt.ArrayLike) -> Int64Array:
         No item has two ratings.
     """
     table = check_counts(counts)
-    n_ratings = table.sum(axis=1)
+    n_ratings = count_ratings(table)
     pairable = n_ratings[n_ratings >= 2]
     if not pairable.size:
         raise UndefinedEstimate("No item has two ratings.")

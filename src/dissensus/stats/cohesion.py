@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.counts import check_counts
+from dissensus.stats.counts import check_counts, count_ratings
 from dissensus.stats.exact import ln_factorials
 from dissensus.stats.result import Estimate, FloatArray
 
@@ -75,7 +75,7 @@ def negentropy(
     size: object = rarefy_to
     if size is not None and (not isinstance(size, Integral) or size < 1):
         raise InvalidInput(f"rarefy_to is {rarefy_to}; give a whole number of raters, at least 1.")
-    m = table.sum(axis=1)
+    m = count_ratings(table)
     enough = m >= (rarefy_to or 1)
     if not enough.any():
         raise UndefinedEstimate(f"Negentropy is undefined: no item has {rarefy_to or 1} or more ratings.")
@@ -131,7 +131,7 @@ def plurality_size(counts: npt.ArrayLike) -> Estimate:
     (0.8, 0)
     """
     table = check_counts(counts)
-    m = table.sum(axis=1)
+    m = count_ratings(table)
     rated = m > 0
     if not rated.any():
         raise UndefinedEstimate("Plurality size is undefined: no item has a rating.")

@@ -221,10 +221,16 @@ def _describe_numbers(table: npt.NDArray[np.generic]) -> str:
     return f"its dtype is {table.dtype}."
 
 
+def count_ratings(counts: Int64Array) -> Int64Array:
+    """Return the number of ratings of each item, from counts of its answers, shape (…, K)."""
+    # `sum` takes three times as long over a short axis.
+    return np.asarray(np.einsum("...k->...", counts))
+
+
 def check_pair(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> tuple[Int64Array, Int64Array, int]:
     """Return the counts of two groups on their shared items, and the number of other items."""
     x, y = check_same_shape(counts_x, counts_y)
-    shared = (x.sum(axis=1) > 0) & (y.sum(axis=1) > 0)
+    shared = (count_ratings(x) > 0) & (count_ratings(y) > 0)
     return x[shared], y[shared], int((~shared).sum())
 
 

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.agreement import krippendorff_alpha
-from dissensus.stats.counts import check_pair
+from dissensus.stats.counts import check_pair, count_ratings
 from dissensus.stats.distance import Distance, Level, level_name, squared_distances
 from dissensus.stats.result import ZERO, Estimate
 
@@ -77,7 +77,7 @@ def xrr(
     if len(x) == 0:
         raise UndefinedEstimate(f"XRR is undefined: {NO_SHARED_ITEM}.")
     squared = squared_distances(level, values, x.sum(axis=0) + y.sum(axis=0))
-    r, s = x.sum(axis=1), y.sum(axis=1)
+    r, s = count_ratings(x), count_ratings(y)
     across = ((x @ squared) * y).sum(axis=1)
     observed = float(((r + s) / (r * s) * across).sum() / (r.sum() + s.sum()))
     expected = float(x.sum(axis=0) @ squared @ y.sum(axis=0) / (int(r.sum()) * int(s.sum())))
@@ -195,8 +195,8 @@ def cross_negentropy(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, *, smooth
     x, y, n_dropped = check_pair(counts_x, counts_y)
     if len(x) == 0:
         raise UndefinedEstimate(f"Cross-negentropy is undefined: {NO_SHARED_ITEM}.")
-    m, n_categories = x.sum(axis=1), x.shape[1]
-    q = (y + smoothing) / (y.sum(axis=1) + n_categories * smoothing)[:, None]
+    m, n_categories = count_ratings(x), x.shape[1]
+    q = (y + smoothing) / (count_ratings(y) + n_categories * smoothing)[:, None]
     ln_q = np.log(q, out=np.zeros_like(q), where=q > 0)
     return Estimate(
         estimate=float(np.log(n_categories) + ((x * ln_q).sum(axis=1) / m).mean()),

@@ -268,9 +268,9 @@ def test_corrected_gai_is_one_without_a_difference() -> None:
     for _ in range(60):
         latent = rng.normal(size=60)[items] + 0.8 * rng.normal(size=48)[raters] + rng.normal(size=items.size)
         design = Design(items, raters, (latent > 0.3).astype(np.int16), 60, 48, 2)
-        corrected.append(float(corrected_gai(design, group, 0, -1)))
         counts = design.counts(group)
         result = group_statistics(design, group[None], np.array([0]), np.array([1]), answer=1)
+        corrected.append(float(corrected_gai(counts[0], counts[1], result.of("distinct_alpha").item())))
         agreement, p = result.of("pairwise_agreement").item(), counts[0].sum(axis=0) / counts[0].sum()
         n = counts[0].sum()
         published.append((1 - (1 - agreement) / ((1 - p @ p) * n / (n - 1))) / float(xrr(counts[0], counts[1])))
@@ -292,7 +292,10 @@ def test_corrected_gai_of_dices_350(dices_104: Ratings, group: str, value: float
     design = Design(item, rater, answer, dices_104.n_items, dices_104.n_raters, 3)
     codes, names = dices_104.group_codes("rater_race")
     inside = next(g for g, name in enumerate(names) if name.startswith(group))
-    assert float(corrected_gai(design, codes, inside, -1)) == pytest.approx(value, abs=0.0005)
+    counts = design.counts(codes)
+    alpha = group_statistics(design, codes[None], np.array([inside]), np.array([-1]), answer=0).of("distinct_alpha")
+    others = counts.sum(axis=0) - counts[inside]
+    assert float(corrected_gai(counts[inside], others, alpha.item())) == pytest.approx(value, abs=0.0005)
 
 
 def test_undefined_estimates_say_why() -> None:

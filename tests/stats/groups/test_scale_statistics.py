@@ -358,10 +358,12 @@ def test_published_statistics_of_replicates_are_those_of_their_weights(
 def test_corrected_gai_is_at_the_level_of_the_answers() -> None:
     of = sparse(8)
     design = ordered(of, "interval")
-    result = float(corrected_gai(design, of.group, 0, -1))
     assert design.scale is not None
     both = ordered_statistics(design, design.scale, of.group[None], np.array([0]), np.array([-1]))
-    assert result == pytest.approx(both.distinct_alpha.item() / both.xrr.item())
+    alpha, counts = both.distinct_alpha.item(), design.counts(of.group)
+    of_scale: dict[str, Any] = {"level": design.scale.level, "values": design.scale.values}
+    result = float(corrected_gai(counts[0], counts[1:].sum(axis=0), alpha, **of_scale))
+    assert result == pytest.approx(alpha / both.xrr.item())
 
 
 def test_one_answer_has_neither_alpha_nor_xrr() -> None:

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Any
+
+import numpy as np
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, DIFFERENCES
@@ -27,6 +30,7 @@ from dissensus.stats.groups.estimates import (
     pairwise_agreement,
     superiority,
 )
+from dissensus.stats.groups.statistics import group_statistics
 from dissensus.stats.result import Estimate, FloatArray, Int32Array, none_if_nan
 
 Estimator = Callable[..., Estimate]
@@ -53,20 +57,32 @@ def compute_estimates(
         within_estimators(design, answer),
         across_estimators(design, answer),
     )
-    total = counts.sum(axis=0)
+    total, of_scale = counts.sum(axis=0), dict[str, Any]()
+    if design.scale is not None:
+        of_scale = {"level": design.scale.level, "values": design.scale.values}
     estimates = []
-    for g, h in zip(axis.inside, axis.outside, strict=True):
+    for g, h, alpha in zip(axis.inside, axis.outside, _distinct_alphas(design, axis).tolist(), strict=True):
         reference = total - counts[g] if h < 0 else counts[h]
         values = {name: _estimate_or_error(function, counts[g]) for name, function in within.items()}
         if axis.sizes[g] == 1:
             values |= dict.fromkeys(ALONE, UndefinedEstimate(ONE_RATER))
         if axis.name is not None and g != h:
             values |= {name: _estimate_or_error(function, counts[g], reference) for name, function in across.items()}
-            values["corrected_gai"] = _estimate_or_error(partial(corrected_gai, design, axis.codes, int(g), int(h)))
+            corrected = partial(corrected_gai, distinct_alpha=alpha, **of_scale)
+            values["corrected_gai"] = _estimate_or_error(corrected, counts[g], reference)
             if DIFFERENCES[0] in columns:
                 values |= _differences(counts[g], reference, values, within, across)
         estimates.append(values)
     return estimates
+
+
+def _distinct_alphas(design: Design, axis: AxisComparison) -> FloatArray:
+    """Return alpha with chance over distinct raters of each comparison; NaN for those that do not compare groups."""
+    alphas = np.full(len(axis.inside), np.nan)
+    if axis.name is not None and (compared := axis.inside != axis.outside).any():
+        sides = axis.inside[compared], axis.outside[compared]
+        alphas[compared] = group_statistics(design, axis.codes[None], *sides, answer=0).of("distinct_alpha")[0]
+    return alphas
 
 
 def within_estimators(design: Design | BlockedDesign, answer: int) -> dict[str, Estimator]:

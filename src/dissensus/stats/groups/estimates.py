@@ -7,13 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.counts import as_floats, check_counts, check_groups, check_same_shape
+from dissensus.stats.counts import as_floats, check_counts, check_groups, check_same_shape, count_ratings
 from dissensus.stats.crossgroup import xrr
-from dissensus.stats.design import Design
 from dissensus.stats.distance import Level, check_values
 from dissensus.stats.groups.scale import mid_ranks
-from dissensus.stats.groups.statistics import group_statistics
-from dissensus.stats.result import ZERO, BoolArray, Estimate, FloatArray, Int64Array, IntArray
+from dissensus.stats.result import ZERO, BoolArray, Estimate, FloatArray, Int64Array
 
 
 def answer_share(counts: npt.ArrayLike, answer: int) -> Estimate:
@@ -44,7 +42,7 @@ def answer_share(counts: npt.ArrayLike, answer: int) -> Estimate:
     0.625
     """
     table = _check_answer(check_counts(counts), answer)
-    m = table.sum(axis=1)
+    m = count_ratings(table)
     if not m.any():
         raise UndefinedEstimate("The share of an answer is undefined: no item has a rating.")
     return _estimate(float(table[:, answer].sum() / m.sum()), "answer_share", m > 0, m)
@@ -84,7 +82,7 @@ def mean_difference(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, answer: in
     """
     x, y = check_same_shape(counts_x, counts_y)
     _check_answer(x, answer)
-    return _estimate_difference(x[:, answer], y[:, answer], x.sum(axis=1), y.sum(axis=1))
+    return _estimate_difference(x[:, answer], y[:, answer], count_ratings(x), count_ratings(y))
 
 
 def answer_mean(counts: npt.ArrayLike, values: npt.ArrayLike) -> Estimate:
@@ -115,7 +113,7 @@ def answer_mean(counts: npt.ArrayLike, values: npt.ArrayLike) -> Estimate:
     3.5
     """
     table = check_counts(counts)
-    m = table.sum(axis=1)
+    m = count_ratings(table)
     if not m.any():
         raise UndefinedEstimate("The mean is undefined: no item has a rating.")
     total = (table @ check_values(values, table.shape[1])).sum()
@@ -152,7 +150,7 @@ def answer_mean_difference(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, val
     """
     x, y = check_same_shape(counts_x, counts_y)
     numbers = check_values(values, x.shape[1])
-    return _estimate_difference(x @ numbers, y @ numbers, x.sum(axis=1), y.sum(axis=1))
+    return _estimate_difference(x @ numbers, y @ numbers, count_ratings(x), count_ratings(y))
 
 
 def superiority(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
@@ -190,7 +188,7 @@ def superiority(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
     0.875
     """
     x, y = check_same_shape(counts_x, counts_y)
-    pooled, m, n = x + y, x.sum(axis=1), y.sum(axis=1)
+    pooled, m, n = x + y, count_ratings(x), count_ratings(y)
     ridit = mid_ranks(pooled) / np.maximum(m + n, 1)[:, None]
     difference = _estimate_difference((x * ridit).sum(axis=1), (y * ridit).sum(axis=1), m, n)
     return replace(difference, estimate=0.5 + difference.estimate, method="superiority")
@@ -239,7 +237,7 @@ def pairwise_agreement(counts: npt.ArrayLike, *, likeness: npt.ArrayLike | None 
     0.75
     """
     table = check_counts(counts)
-    m = table.sum(axis=1)
+    m = count_ratings(table)
     if not (m > 1).any():
         raise UndefinedEstimate("Pairwise agreement is undefined: no item has two ratings of the group.")
     agreement = _agreement(table[m > 1], _check_likeness(likeness, table.shape[1]))
@@ -279,7 +277,7 @@ def agreement_difference(
     0.5
     """
     x, y = check_same_shape(counts_x, counts_y)
-    m, n = x.sum(axis=1), y.sum(axis=1)
+    m, n = count_ratings(x), count_ratings(y)
     both = (m > 1) & (n > 1)
     if not both.any():
         raise UndefinedEstimate("The difference is undefined: no item has two ratings of each of both groups.")
@@ -327,7 +325,7 @@ def group_distance(
     both = ~np.isnan(distances)
     if not both.any():
         raise UndefinedEstimate("Group distance is undefined: no item has two ratings of each of both groups.")
-    return _estimate(float(distances[both].mean()), "group_distance", both, x.sum(axis=1) + y.sum(axis=1))
+    return _estimate(float(distances[both].mean()), "group_distance", both, count_ratings(x) + count_ratings(y))
 
 
 def item_group_distances(
@@ -353,7 +351,7 @@ def item_group_distances(
     array([ 1.   , -0.125,    nan])
     """
     x, y = check_same_shape(counts_x, counts_y)
-    both = (x.sum(axis=1) > 1) & (y.sum(axis=1) > 1)
+    both = (count_ratings(x) > 1) & (count_ratings(y) > 1)
     distances = np.full(len(x), np.nan)
     distances[both], _ = _distances(x[both], y[both], _check_likeness(likeness, x.shape[1]))
     return distances
@@ -395,7 +393,7 @@ def between_share(counts: npt.ArrayLike, *, likeness: npt.ArrayLike | None = Non
     1.0
     """
     tables = check_groups(counts, least=1)
-    pairable = tables.sum(axis=2) > 1
+    pairable = count_ratings(tables) > 1
     alike = _check_likeness(likeness, tables.shape[2])
     distances, disagreements, used = [], [], np.zeros(tables.shape[1], dtype=bool)
     for g, h in combinations(range(len(tables)), 2):
@@ -412,7 +410,14 @@ def between_share(counts: npt.ArrayLike, *, likeness: npt.ArrayLike | None = Non
     return _estimate(float(sum(distances) / sum(disagreements)), "between_share", used, m)
 
 
-def corrected_gai(design: Design, group: IntArray, inside: int, outside: int) -> Estimate:
+def corrected_gai(
+    counts_x: npt.ArrayLike,
+    counts_y: npt.ArrayLike,
+    distinct_alpha: float,
+    *,
+    level: Level = "nominal",
+    values: npt.ArrayLike | None = None,
+) -> Estimate:
     r"""Estimate GAI with chance over distinct raters.
 
     .. math:: \mathrm{GAI}' = \frac{1 - D_o / D_e'}{\kappa_x}, \qquad
@@ -424,16 +429,15 @@ def corrected_gai(design: Design, group: IntArray, inside: int, outside: int) ->
 
     Parameters
     ----------
-    design
-        The ratings; alpha and XRR are at the level of `Design.scale`.
-    group
-        Group of each rater, shape (R,).
-    inside, outside
-        The group, and the one compared with; negative for all others.
+    counts_x, counts_y, level, values
+        As for :func:`xrr`.
+    distinct_alpha
+        Krippendorff's alpha of the first group with chance over distinct raters (`group_statistics`); NaN if undefined.
 
     Returns
     -------
     Estimate
+        Items with fewer than two ratings of the first group are dropped and counted.
 
     Raises
     ------
@@ -442,21 +446,14 @@ def corrected_gai(design: Design, group: IntArray, inside: int, outside: int) ->
 
     Examples
     --------
-    >>> design = Design(np.tile(np.arange(3), 4), np.repeat(np.arange(4), 3), np.array([0, 1, 0] * 4), 3, 4, 2)
-    >>> float(corrected_gai(design, np.array([0, 0, 1, 1]), 0, 1))
+    >>> float(corrected_gai([[2, 0], [0, 2]], [[2, 0], [0, 2]], 1.0))
     1.0
     """
-    counts = design.counts(group)
-    level: Level = "nominal" if design.scale is None else design.scale.level
-    values = None if design.scale is None else design.scale.values
-    reference = counts[outside] if outside >= 0 else counts.sum(axis=0) - counts[inside]
-    across = xrr(counts[inside], reference, level=level, values=values)
-    result = group_statistics(design, group[None], np.array([inside]), np.array([outside]), answer=0)
-    alpha = float(result.of("distinct_alpha")[0, 0])
-    if np.isnan(alpha) or across.estimate <= ZERO:
+    across = xrr(counts_x, counts_y, level=level, values=values)
+    if np.isnan(distinct_alpha) or across.estimate <= ZERO:
         raise UndefinedEstimate("Corrected GAI is undefined: IRR is undefined, or XRR is not positive.")
-    m = counts[inside].sum(axis=1)
-    return _estimate(alpha / across.estimate, "corrected_gai", m > 1, m)
+    m = count_ratings(check_counts(counts_x))
+    return _estimate(distinct_alpha / across.estimate, "corrected_gai", m > 1, m)
 
 
 def _check_answer(table: Int64Array, answer: int) -> Int64Array:
@@ -465,10 +462,10 @@ def _check_answer(table: Int64Array, answer: int) -> Int64Array:
     return table
 
 
-def _check_likeness(likeness: npt.ArrayLike | None, n_categories: int) -> FloatArray:
-    """Return the likeness of answers; only the same answer is alike by default."""
+def _check_likeness(likeness: npt.ArrayLike | None, n_categories: int) -> FloatArray | None:
+    """Return the likeness of answers, or None if only the same answer is alike."""
     if likeness is None:
-        return np.eye(n_categories)
+        return None
     alike = as_floats(likeness, "likeness")
     if alike.shape != (n_categories, n_categories) or (alike != alike.T).any() or (np.diagonal(alike) != 1).any():
         raise InvalidInput(
@@ -478,15 +475,20 @@ def _check_likeness(likeness: npt.ArrayLike | None, n_categories: int) -> FloatA
     return alike
 
 
-def _agreement(table: Int64Array, alike: FloatArray) -> FloatArray:
-    m = table.sum(axis=1)
-    return np.asarray((((table @ alike) * table).sum(axis=1) - m) / (m * (m - 1)))
+def _agreement(table: Int64Array, alike: FloatArray | None) -> FloatArray:
+    m = count_ratings(table)
+    return np.asarray((_count_alike(table, table, alike) - m) / (m * (m - 1)))
 
 
-def _distances(x: Int64Array, y: Int64Array, alike: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _distances(x: Int64Array, y: Int64Array, alike: FloatArray | None) -> tuple[FloatArray, FloatArray]:
     """Return the distance and the agreement between groups of each item."""
-    across = ((x @ alike) * y).sum(axis=1) / (x.sum(axis=1) * y.sum(axis=1))
+    across = _count_alike(x, y, alike) / (count_ratings(x) * count_ratings(y))
     return (_agreement(x, alike) + _agreement(y, alike)) / 2 - across, across
+
+
+def _count_alike(x: Int64Array, y: Int64Array, alike: FloatArray | None) -> FloatArray | Int64Array:
+    """Return the number of pairs of ratings that are alike, of two tables of counts, for each item."""
+    return np.asarray(np.einsum("ik,ik->i", x, y) if alike is None else ((x @ alike) * y).sum(axis=1))
 
 
 def _estimate(value: float, method: str, used: BoolArray, m: Int64Array) -> Estimate:
