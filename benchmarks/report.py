@@ -26,13 +26,20 @@ below 1 the other library is faster. If they do the same work, all libraries mus
 they are timed further.
 """
 
+BUDGETS = """\
+## Budgets
+
+They were set on a machine on which `krippendorff` computes alpha of 10 million ratings, given counts, in 116 ms (here:
+see above).
+"""
+
 
 def page(results: Row) -> str:
     """Return the page in MyST."""
     parts = [INTRODUCTION, _machine(results), *(part for case in results["cases"] for part in _case(case))]
     budgets = [line for case in results["cases"] for line in _budgets(case)]
     if budgets:
-        parts += ["## Budgets\n", _table(["What", "Measured", "Budget", "Met"], budgets)]
+        parts += [BUDGETS, _table(["What", "Measured", "Budget", "Met"], budgets)]
     return "\n".join(parts)
 
 

@@ -63,7 +63,9 @@ def count_answers(
         raise InvalidInput("items has a negative code; every rating belongs to an item.")
     if items.size <= _FEW and _COMPILED not in sys.modules:
         answered = answers >= 0
-        cells = items[answered].astype(np.int64) * n_categories + answers[answered]
+        if not answered.all():
+            items, answers = items[answered], answers[answered]
+        cells = items * np.int64(n_categories) + answers
         return np.bincount(cells, minlength=n_items * n_categories).reshape(n_items, n_categories).astype(np.int32)
     from dissensus.stats.kernels import count
 
