@@ -86,6 +86,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.slow
 def test_commands_of_the_site_name_the_extra_and_the_others_run(alone: dict[str, Any]) -> None:
     commands = alone["commands"]
     assert commands["--help"][0] == 0

@@ -26,6 +26,7 @@ def list_loaded_packages(code: str) -> set[str]:
     return set(process.stderr.split())
 
 
+@pytest.mark.slow
 def test_commands_load_compiled_kernels_without_the_compiler_and_scipy(tmp_path: Path) -> None:
     file = tmp_path / "ratings.csv"
     simulate_frame().write_csv(file)
@@ -103,6 +104,7 @@ def test_help_loads_no_numbers_and_no_tables(words: list[str]) -> None:
     assert not list_loaded_packages(run_command(words)) & {"numpy", "polars", "numba", "narwhals"}
 
 
+@pytest.mark.slow
 def test_commands_load_the_renderer_for_figures_only(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     simulate_frame(11).write_csv(path)

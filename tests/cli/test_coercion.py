@@ -88,6 +88,7 @@ def test_words_are_converted_and_refused_as_typer_does(words: list[str], monkeyp
     assert run() == plainly
 
 
+@pytest.mark.slow
 def test_options_that_are_not_given_need_no_pydantic(tmp_path: Path) -> None:
     ratings = tmp_path / "ratings.csv"
     rows = [f"{item},{rater},{'Yes' if item == rater else 'No'}" for item in range(3) for rater in range(3)]

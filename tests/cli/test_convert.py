@@ -61,6 +61,7 @@ def test_round_trip(run: RunCommand, posts: Path, tmp_path: Path) -> None:
     assert again == POSTS.replace("id,text", "item_id,item_text", 1)
 
 
+@pytest.mark.slow
 def test_official_files_round_trip(script: RunCommand, tmp_path: Path) -> None:
     path = tmp_path / "diverse_safety_adversarial_dialog_350.csv"
     official("dices-350", 60, 6).write_csv(path)

@@ -189,6 +189,7 @@ def test_files_of_others_are_not_replaced(run: RunCommand, tmp_path: Path) -> No
         assert (tmp_path / name).read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_port_in_use(run: RunCommand) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

@@ -167,6 +167,7 @@ def test_an_error_is_one_clear_line_on_stderr(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_not_an_error(tmp_path: Path, run: RunCommand, ratings_csv: Path) -> None:
     """The output fills the pipe and is read in part."""
     import polars as pl

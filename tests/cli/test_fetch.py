@@ -160,6 +160,7 @@ def test_after_a_full_disk_the_fetch_is_resumed(fetch: RunCommand, server: Loopb
     assert "range" in server.requests[-1].headers
 
 
+@pytest.mark.slow
 def test_the_progress_bar_is_only_for_terminals(
     server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

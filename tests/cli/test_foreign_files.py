@@ -165,6 +165,7 @@ def test_no_formula_reaches_a_spreadsheet(run: RunCommand, tmp_path: Path) -> No
         assert [cell for cell in cells if cell.startswith(("'=", "'@", "'+"))], words
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_named(script: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
@@ -192,6 +193,7 @@ def test_an_interruption_while_the_program_loads_is_no_traceback() -> None:
     assert (done.returncode, done.stderr) == (130, "Interrupted.\n")
 
 
+@pytest.mark.slow
 def test_an_interrupted_report_leaves_no_folder(ratings_csv: Path, tmp_path: Path) -> None:
     words: list[str | Path] = [
         SCRIPT,

@@ -91,6 +91,7 @@ def words(server: Loopback, tmp_path: Path) -> tuple[str | Path, ...]:
     )
 
 
+@pytest.mark.slow
 def test_cost_first_then_answers_then_the_audit(
     run: RunCommand, server: Loopback, words: tuple[str | Path, ...], tmp_path: Path
 ) -> None:

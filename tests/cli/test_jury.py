@@ -187,6 +187,7 @@ def test_a_purpose_is_refused_for_ratings(run: RunCommand, files: Path, tmp_path
     assert "--purpose is the criterion of preference pairs, and ratings are read here." in done.stderr
 
 
+@pytest.mark.slow
 def test_a_jury_learns_from_ratings_and_pairs_together(
     run: RunCommand, files: Path, pairs: Path, tmp_path: Path
 ) -> None:

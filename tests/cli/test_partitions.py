@@ -83,6 +83,7 @@ def test_a_scorecard_of_a_folder_is_that_of_one_file(
             assert row == other | {key: pytest.approx(n, rel=1e-12, abs=1e-12) for key, n in numbers.items()}
 
 
+@pytest.mark.slow
 def test_a_report_of_a_folder_is_that_of_any_layout(run: RunCommand, folder: Path) -> None:
     whole = pl.concat([pl.read_parquet(path) for path in folder.iterdir()])
     flagged = whole.with_columns(rater_flagged=pl.col("rater_id") == whole["rater_id"][0])
@@ -109,6 +110,7 @@ def test_a_model_of_a_folder_is_that_of_one_file(run: RunCommand, ratings_csv: P
     assert run("model", folder, *words).stdout == expected.stdout
 
 
+@pytest.mark.slow
 def test_populations_label_the_items_of_a_folder(run: RunCommand, ratings_csv: Path, folder: Path) -> None:
     Path("women.csv").write_text("rater_gender,count\nMan,1\nWoman,3\n")
     formula = "Q_overall ~ gender + (1|rater_id) + (1|item_id)"

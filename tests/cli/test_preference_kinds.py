@@ -113,6 +113,7 @@ def test_a_mean_variance_model_has_quantiles(run: RunCommand, preferences: Path,
     assert all(low < middle for low, middle in zip(careful, mean, strict=True))
 
 
+@pytest.mark.slow
 def test_kinds_are_trained_in_folds(run: RunCommand, preferences: Path) -> None:
     folds = ("preference", "evaluate", preferences, "--folds", "2", "--raters", "raters.csv", "--format", "json")
     linear, groups = (json.loads(run(*folds, "--kind", kind).stdout) for kind in ("linear", "groups"))

@@ -80,6 +80,7 @@ def test_a_release_is_written_checked_and_analysed(run: RunCommand, folder: Path
     assert [str(use) for use in open_key_file(key).uses] == ["pilot 1.0"]
 
 
+@pytest.mark.slow
 def test_commands_read_the_question_of_a_release(run: RunCommand, folder: Path) -> None:
     write_ratings(
         make_table(n_items=5).with_columns(Q_a=pl.col("Q_overall").reverse(), Q_b="Q_overall").drop("Q_overall"), folder
@@ -260,6 +261,7 @@ def edit_record(out: Path, **changes: Any) -> None:
     (out / "release.json").write_text(json.dumps({**record, **changes}), "utf-8")
 
 
+@pytest.mark.slow
 def test_a_hostile_folder_is_an_error_in_words(run: RunCommand, folder: Path) -> None:
     write_plan(folder)
     release(run, folder)

@@ -44,6 +44,7 @@ def test_unclear_renames_and_names(run: RunCommand, files: list[Path]) -> None:
     assert "has rater_gender 'Man' in first, 'M' in second." in conflict.stderr
 
 
+@pytest.mark.slow
 def test_a_report_of_several_files(run: RunCommand, files: list[Path], tmp_path: Path) -> None:
     words = ("--rename", "rater_sex=rater_gender", "--rename", "rater_gender:M=Man", "--rename", "rater_gender:W=Woman")
     page = tmp_path / "page.html"

@@ -27,6 +27,7 @@ def test_a_table_has_the_numbers_of_the_plain_one_within_the_width(
     assert "─" in shown.stdout
 
 
+@pytest.mark.slow
 def test_a_terminal_too_narrow_for_the_numbers_shows_the_plain_table(run: RunCommand, ratings_csv: Path) -> None:
     assert run_on_terminal(*ANALYSE, columns=40, folder=ratings_csv.parent).stdout == run(*ANALYSE).stdout
 

@@ -18,6 +18,7 @@ from dissensus.workflows.rater.enrolment import Arrival
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
+@pytest.mark.slow
 def test_the_first_plan_is_refused_and_the_second_written(database: Database, tmp_path: Path) -> None:
     platform = Platform(database)
     rated_campaign(platform, 4, 21, name="demo")
@@ -28,6 +29,7 @@ def test_the_first_plan_is_refused_and_the_second_written(database: Database, tm
     assert validate_release(tmp_path / "demo-1.0").ok
 
 
+@pytest.mark.slow
 def test_conversations_are_released_with_their_pairs(database: Database, tmp_path: Path) -> None:
     platform = Platform(database)
     campaign = open_chat_campaign(platform, "talk")

@@ -1,5 +1,7 @@
 """Simulated campaigns of the demo."""
 
+import pytest
+
 from dissensus.demo.simulation import DEMOGRAPHICS, QUESTIONNAIRE, simulate_demo_campaign
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 
@@ -17,6 +19,7 @@ def test_every_simulated_rater_answers_both_questionnaires_completely() -> None:
             assert opinion.seconds > 0
 
 
+@pytest.mark.slow
 def test_the_seed_determines_the_campaign() -> None:
     campaign = simulate_demo_campaign(350, 123)
     assert len({item.conversation.digest for item in campaign.items}) == 350

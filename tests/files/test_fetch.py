@@ -306,12 +306,14 @@ def test_a_silent_server_times_out(get: Get, waits: list[float], tmp_path: Path)
     assert files_in(tmp_path) == set()
 
 
+@pytest.mark.slow
 def test_a_download_that_stalls_is_resumed(get: Get, server: Loopback, waits: list[float]) -> None:
     assert get("stalling_once", timeout=3).downloaded
     assert server.requests[1].headers["range"] == f"bytes={KEPT}-"
     assert waits == [1.0]
 
 
+@pytest.mark.slow
 def test_a_slow_server_is_waited_for(get: Get, waits: list[float]) -> None:
     start = time.monotonic()
     assert get("drip", timeout=3).downloaded

@@ -35,7 +35,7 @@ def test_ids_are_found_by_their_hashes() -> None:
     assert index.find(rows["id"]).to_list() == list(range(5000))[::-1]
 
 
-@pytest.mark.parametrize("n_hashes", [1, 3, 2**64])
+@pytest.mark.parametrize("n_hashes", [1, pytest.param(3, marks=pytest.mark.slow), 2**64])
 @given(
     rows=st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=30),
     n_rows=st.integers(1, 7),

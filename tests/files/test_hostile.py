@@ -23,6 +23,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content", [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in CASES]
 )

@@ -64,6 +64,7 @@ def test_more_rows_than_memory(tmp_path: Path) -> None:
     assert "has 30,000,000 rows or more, of 1 columns: over 26,843,545 cells" in refusal(path, 300, gib=0.1)
 
 
+@pytest.mark.slow
 def test_more_text_than_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred equal texts of a million letters in a few kilobytes."""
     path = tmp_path / "ratings.parquet"

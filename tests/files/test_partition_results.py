@@ -52,6 +52,7 @@ def assert_same_vetting(parts: Vetting, memory: Vetting) -> None:
         assert_frame_equal(parts.times.correlations, memory.times.correlations, **close)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=8,
     phases=[Phase.explicit, Phase.generate],

@@ -170,6 +170,7 @@ def test_ranges_of_few_or_large_items_have_bounded_sizes(
     assert wide.max() <= 4 * batch + largest
 
 
+@pytest.mark.slow
 def test_blocks_are_the_same_in_any_order_and_any_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (coder, item_ranges, row_counts):
         monkeypatch.setattr(module, "BATCH_ROWS", 64)

@@ -115,6 +115,7 @@ def test_a_removed_rater_leaves_no_trace(batch: list[FinishedRating], leaving: s
     assert figures(state, people) == figures(collect(remaining), people)
 
 
+@pytest.mark.slow
 @quick
 @given(st.lists(ratings, max_size=40))
 def test_figures_round_trip_through_json(batch: list[FinishedRating]) -> None:

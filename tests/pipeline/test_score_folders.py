@@ -110,6 +110,7 @@ def table() -> pl.DataFrame:
     return simulate_frame(5, n_items=24, share_rated=0.7)
 
 
+@pytest.mark.slow
 def test_any_layout_gives_the_same_scorecard_to_the_last_bit(
     table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,6 +199,7 @@ def test_without_scores_memory_does_not_grow_with_the_ratings_of_an_item_in_each
     assert used < n_groups * n_raters**2 // 2  # A byte for each count of answers to an item that is possible
 
 
+@pytest.mark.slow
 def test_no_sums_by_rater_outlast_the_passes() -> None:
     def measure_memory(n_raters: int) -> int:
         rater, n_items = np.arange(n_raters), 8

@@ -303,6 +303,7 @@ def test_two_hundred_groups() -> None:
     assert len(report.to_html().encode()) < 5_000_000
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_items() -> None:
     n = 100_000
     answers = pl.Series(["No", "Yes", "No", "Unsure", "No", "Yes", "Yes"] * (3 * n // 7 + 1)).head(3 * n)

@@ -68,6 +68,7 @@ def folders(table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return write_layouts(table, tmp_path, "rater_gender")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suppress_below", [0, 5])
 def test_any_layout_gives_the_parts_of_memory(
     table: pl.DataFrame, folders: Iterator[Path], suppress_below: int

@@ -104,6 +104,7 @@ def test_figures_render(report: Report, width: int) -> None:
             assert figure.render("svg", width=width).startswith(b"<svg")
 
 
+@pytest.mark.slow
 def test_names_of_a_file_are_escaped() -> None:
     ratings = hostile()
     columns = [f"`{axis}`" for axis in ratings.axes[:1]]

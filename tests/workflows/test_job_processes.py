@@ -55,6 +55,7 @@ def staff_of(platform: Platform) -> str:
         return str(tx.scalar(select(MemberTable.staff_id)))
 
 
+@pytest.mark.slow
 def test_an_interrupt_stops_the_process_and_releases_its_lease(
     platform: Platform, database_url: str, tmp_path: Path
 ) -> None:

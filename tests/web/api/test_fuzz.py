@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -108,6 +109,7 @@ def requests(draw: DrawFn, path: str, operation: dict[str, Any], known: dict[str
     return path, options
 
 
+@pytest.mark.slow
 def test_responses_to_random_requests_match_the_document(staff_site: StaffSite, prolific: Prolific) -> None:
     known = {name: [value] for name, value in create_resources(staff_site, prolific).items()}
     known |= {"name": ["pilot", "draft"], "number": ["1", "2", "99"]}

@@ -139,6 +139,7 @@ def attack_endpoints(
     return n, faults
 
 
+@pytest.mark.slow
 def test_hostile_input_is_refused_and_nobody_waits(database_url: str) -> None:
     with attacked_site(database_url) as site:
         endpoints = [endpoint for endpoint in site.endpoints() if endpoint.name in SHORT]

@@ -31,6 +31,7 @@ def test_pasted_text_is_limited() -> None:
     assert "has 2,280,000 characters, and 2,097,152 are allowed. Save it as a file" in fault
 
 
+@pytest.mark.slow
 def test_items_that_a_page_carries_are_limited() -> None:
     """As it carries them, each quote takes six bytes."""
     rows = [[str(i), [{"speaker": "bot", "text": '"' * 1_000}], {}] for i in range(1_500)]

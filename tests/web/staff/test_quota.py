@@ -59,6 +59,7 @@ MANY = (AGES, RACES, 3, (5, 2, 2))
 
 
 # The statements of each database are those of a few cells, and concurrent entries are in tests of seats.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("database_url", "ages", "races", "seats", "each"),
     [

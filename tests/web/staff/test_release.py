@@ -60,6 +60,7 @@ def count_events(staff_site: StaffSite, campaign: CampaignRow, kind: EventKind) 
         return len(list(audit_log.iterate_events(tx, campaign.id, kind)))
 
 
+@pytest.mark.slow
 def test_two_owners_sign_what_the_command_then_writes(
     staff_site: StaffSite, campaign: CampaignRow, tmp_path: Path
 ) -> None:
@@ -115,6 +116,7 @@ def test_two_owners_sign_what_the_command_then_writes(
         )
 
 
+@pytest.mark.slow
 def test_signatures_lapse_and_others_see_nothing(staff_site: StaffSite, campaign: CampaignRow, tmp_path: Path) -> None:
     ada, analyst = staff_site.owner(), staff_site.owner("alan")
     for path in (PAGE, f"{PAGE}/plan.toml"):

@@ -420,6 +420,7 @@ def test_conversations_are_guarded_in_csv(platform: Platform, official: Campaign
     assert {"'=1+1", "'- no question"} <= responses
 
 
+@pytest.mark.slow
 def test_an_exported_campaign_validates_and_reports_without_findings(sqlite_template: Path, tmp_path: Path) -> None:
     shutil.copy(sqlite_template, tmp_path / "whole.db")
     platform = Platform(connect(f"sqlite:///{tmp_path / 'whole.db'}"))

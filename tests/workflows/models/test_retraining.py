@@ -95,6 +95,7 @@ def record_preferences(
             chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=1), now=NOW)
 
 
+@pytest.mark.slow
 def test_training_uses_the_preferences_of_campaigns_that_name_the_model(
     platform: Platform, registered_model: RegisteredModel
 ) -> None:

@@ -80,6 +80,7 @@ def everything_in(folder: Path) -> bytes:
     return b"".join(gzip.decompress(p.read_bytes()) if p.suffix == ".gz" else p.read_bytes() for p in files)
 
 
+@pytest.mark.slow
 def test_pairs_are_those_of_the_published_raters(platform: Platform, tmp_path: Path) -> None:
     campaign = open_pair_campaign(platform, 4)
     ids = []
@@ -142,6 +143,7 @@ def talkers(platform: Platform) -> list[RaterRow]:
     return raters
 
 
+@pytest.mark.slow
 def test_conversations_are_published_as_pairs_and_attempts(
     platform: Platform, talkers: list[RaterRow], tmp_path: Path
 ) -> None:

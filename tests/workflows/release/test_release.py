@@ -82,6 +82,7 @@ def test_a_release_is_logged_valid_and_made_again(platform: Platform, campaign: 
         prepare_release(replace(PLAN, key="new.key"), tmp_path, platform)
 
 
+@pytest.mark.slow
 def test_who_withdraws_after_a_release_is_not_in_the_next(
     platform: Platform, campaign: CampaignRow, tmp_path: Path
 ) -> None:
@@ -163,6 +164,7 @@ def test_a_version_that_another_run_wrote_meanwhile_has_one_content(
         ]
 
 
+@pytest.mark.slow
 def test_a_folder_that_no_log_knows_is_registered_or_refused(
     platform: Platform, campaign: CampaignRow, tmp_path: Path
 ) -> None:
@@ -291,6 +293,7 @@ def test_conversations_of_authors_who_refused_are_left_out(
     assert not set(names.values()) & set(published)
 
 
+@pytest.mark.slow
 def test_both_kinds_of_database_give_the_same_bytes(
     platform: Platform, database_url: str, campaign: CampaignRow, tmp_path: Path
 ) -> None:
