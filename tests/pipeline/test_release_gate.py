@@ -556,6 +556,13 @@ def test_times_in_milliseconds_are_refused(factor: float) -> None:
             assess(source, timestamps="day")
 
 
+def test_dates_without_hyphens_are_no_unix_times() -> None:
+    for column in (pl.lit(20260301), pl.lit("20260301")):
+        source = make_source(make_table().with_columns(answer_timestamp=column))
+        with pytest.raises(InvalidInput, match=r"between 2000 and 2100\..* If it is a date, write it like 2026-03-01"):
+            assess(source, timestamps="day")
+
+
 @pytest.mark.parametrize("dtype", [pl.Date(), pl.Datetime("ms"), pl.Datetime("us", "America/New_York")])
 def test_times_of_a_type_are_truncated(dtype: pl.DataType) -> None:
     moment = pl.lit("2026-03-02T12:30:15.250").str.to_datetime().cast(dtype)

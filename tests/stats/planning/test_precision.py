@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from tests.support.planned_designs import MODEL
 
+from dissensus.errors import InvalidInput
 from dissensus.stats.multilevel.variance import split_random
 from dissensus.stats.planning.assignment import draw_assignment, draw_model_answers
 from dissensus.stats.planning.precision import contrast_half_width, item_precision, pool_half_width, single_share
@@ -58,6 +59,17 @@ def test_reliability_is_that_of_the_generalizability_study() -> None:
     error = (MODEL.group_item_sd**2 * parts.interaction[0, 0] + 1) / 10
     assert precision.reliability == pytest.approx(item / (item + error))
     assert precision.dependability == pytest.approx(item / (item + error + MODEL.rater_sd**2 / 10))
+
+
+def test_a_level_in_percent_is_refused() -> None:
+    design = single_share(0.3, 20, 5, 40)
+    for compute in (
+        lambda level: contrast_half_width(MODEL, design, confidence=level),
+        lambda level: pool_half_width(MODEL, design, 1, confidence=level),
+        lambda level: item_precision(MODEL, 0.33, 10, confidence=level),
+    ):
+        with pytest.raises(InvalidInput, match="confidence is 95; give a confidence level between 0 and 1"):
+            compute(95)
 
 
 def test_majorities_of_many_raters_are_those_of_the_normal_distribution() -> None:

@@ -12,6 +12,8 @@ from dissensus.pipeline.release.columns import DURATIONS, MOMENTS
 from dissensus.schema.hints import format_value
 from dissensus.schema.release.plan import ReleasePlan, Timestamps
 
+FIRST_SECOND: Final = 946_684_800
+"""Unix time of the beginning of 2000; a smaller number is taken for a date without hyphens, such as 20260301."""
 LAST_SECOND: Final = 4_102_444_800
 """Unix time of the beginning of 2100; a larger number is taken for milliseconds."""
 _UNITS: Final[Mapping[Timestamps, str]] = {"month": "1mo", "day": "1d"}
@@ -58,11 +60,11 @@ def _truncate(column: pl.Series, precision: Timestamps) -> pl.Series:
 
 
 def _check_seconds(seconds: pl.Series) -> None:
-    invalid = seconds.drop_nulls().filter(~seconds.drop_nulls().is_between(0, LAST_SECOND))
+    invalid = seconds.drop_nulls().filter(~seconds.drop_nulls().is_between(FIRST_SECOND, LAST_SECOND))
     if len(invalid):
         raise InvalidInput(
-            f"{seconds.name}: {invalid[0]:.15g} is not a Unix time in seconds between 1970 and 2100. If it is in "
-            "milliseconds, divide the column by 1,000; or drop it."
+            f"{seconds.name}: {invalid[0]:.15g} is not a Unix time in seconds between 2000 and 2100. If it is in "
+            "milliseconds, divide the column by 1,000. If it is a date, write it like 2026-03-01. Or drop the column."
         )
 
 

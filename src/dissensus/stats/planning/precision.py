@@ -124,6 +124,7 @@ def item_precision(
     >>> round(precise.reliability, 6), precise.reliability == precise.dependability
     (0.9, True)
     """
+    check_confidence(confidence)
     parts = pool_components(model, share, n_groups)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     of_groups = model.group_item_sd**2
