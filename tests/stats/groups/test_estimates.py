@@ -20,6 +20,7 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.stats import design as design_module
 from dissensus.stats.crossgroup import xrr
 from dissensus.stats.design import Design
+from dissensus.stats.groups import kernels
 from dissensus.stats.groups import statistics as module
 from dissensus.stats.groups.estimates import (
     agreement_difference,
@@ -183,6 +184,23 @@ def test_replicates_may_have_other_raters() -> None:
     for b in range(2):
         alone = group_statistics(design, groups[b : b + 1], np.array([0]), np.array([1]), answer=0)
         np.testing.assert_allclose(together.values[b], alone.values[0], rtol=1e-10)
+
+
+def test_scores_beyond_the_cache_are_those_within() -> None:
+    """Raters without ratings enlarge the scores, which are then fetched ahead."""
+    of = case(6, n_items=30, n_raters=20, n_categories=3, n_groups=3, share_rated=0.5)
+    n_raters = 20 * 500
+    assert n_raters * kernels.score_width(len(of.inside), 3) > kernels._CACHE_SCORES
+    apart = Design(of.design.items, of.design.raters * 500, of.design.answers, 30, n_raters, 3)
+    group = np.full(n_raters, -1, np.int32)
+    group[::500] = of.group
+    near, far = (
+        group_statistics(design, codes[None], of.inside, of.outside, answer=1)
+        for design, codes in ((of.design, of.group), (apart, group))
+    )
+    assert not np.isnan(near.distance_t).all()
+    for name in ("values", "difference_t", "agreement_t", "distance_t", "between_t", "pair_t"):
+        np.testing.assert_array_equal(getattr(far, name), getattr(near, name), err_msg=name)
 
 
 def value_or_nan(function: Any, *arguments: Any) -> float:
