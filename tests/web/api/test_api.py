@@ -33,6 +33,7 @@ def load_campaign(staff_site: StaffSite) -> CampaignRow:
         return store.get_campaign_by_name(tx, "pilot")
 
 
+@sqlite_only
 def test_a_campaign_is_created_opened_rated_and_closed(staff_site: StaffSite) -> None:
     http = program(staff_site)
     response = http.post(API, json={"definition": definition().as_mapping(), "items": [item("a"), item("b")]})
@@ -56,6 +57,7 @@ def test_a_campaign_is_created_opened_rated_and_closed(staff_site: StaffSite) ->
     assert http.get(f"{API}/pilot").json() == revised
 
 
+@sqlite_only
 def test_a_definition_may_be_toml(staff_site: StaffSite) -> None:
     http = program(staff_site)
     response = http.post(API, json={"definition": TOML})
@@ -110,6 +112,7 @@ def test_columns_are_the_same_on_all_pages(staff_site: StaffSite) -> None:
     assert ["safety_gold" in one["attributes"] for one in exports] == [False, True]
 
 
+@sqlite_only
 def test_a_listing_omits_ratings_finished_after_it_began(staff_site: StaffSite) -> None:
     """Otherwise an old cursor would export later ratings without another log entry."""
     campaign = open_api_campaign(staff_site)
@@ -159,6 +162,7 @@ def test_withdrawn_raters_are_missing_from_later_pages(staff_site: StaffSite) ->
     assert [one["standing"] for one in rows(http, f"{API}/pilot/raters")] == ["withdrawn", "withdrawn"]
 
 
+@sqlite_only
 def test_pages_are_stable_while_rows_are_added(staff_site: StaffSite) -> None:
     campaign = open_api_campaign(staff_site)
     rate(staff_site, campaign, 3)
@@ -179,6 +183,7 @@ def test_pages_are_stable_while_rows_are_added(staff_site: StaffSite) -> None:
     assert [one["name"] for one in rows(http, API, 1)] == ["pilot", "second", "third"]
 
 
+@sqlite_only
 def test_events_do_not_identify_raters(staff_site: StaffSite) -> None:
     rate(staff_site, open_api_campaign(staff_site), 1)
     audit.link_pending_events(staff_site.platform)
@@ -198,6 +203,7 @@ def test_events_do_not_identify_raters(staff_site: StaffSite) -> None:
     assert all((one["at"], one["actor"], one["content"]) == (None, None, {}) for one in erased)
 
 
+@sqlite_only
 def test_a_member_is_invited(staff_site: StaffSite) -> None:
     open_api_campaign(staff_site)
     http = program(staff_site)
@@ -210,6 +216,7 @@ def test_a_member_is_invited(staff_site: StaffSite) -> None:
     assert (pending["role"], pending["expires_at"]) == ("analyst", response.json()["expires_at"])
 
 
+@sqlite_only
 def test_members_and_roles_can_be_changed(staff_site: StaffSite) -> None:
     open_api_campaign(staff_site)
     add_member(staff_site, "ben", "analyst")
@@ -228,6 +235,7 @@ def test_members_and_roles_can_be_changed(staff_site: StaffSite) -> None:
     assert staff_site.stranger().get(link).status_code == 403
 
 
+@sqlite_only
 def test_a_campaign_is_cloned_and_the_items_of_the_draft_removed(staff_site: StaffSite) -> None:
     rate(staff_site, open_api_campaign(staff_site), 1)
     http = program(staff_site)
@@ -292,6 +300,7 @@ def test_a_cursor_is_valid_for_its_list_only(staff_site: StaffSite) -> None:
     assert http.get(f"{API}/pilot/ratings", params={"after": after, "purpose": "release"}).status_code == 422
 
 
+@sqlite_only
 def test_unknown_query_parameters_are_refused_with_those_that_are_allowed(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     http = program(staff_site)
@@ -303,6 +312,7 @@ def test_unknown_query_parameters_are_refused_with_those_that_are_allowed(staff_
     assert "This address has none." in http.get(f"{API}/pilot", params={"x": ""}).json()["detail"]
 
 
+@sqlite_only
 def test_a_body_that_is_not_json_cannot_be_read(staff_site: StaffSite) -> None:
     http = program(staff_site)
     refused = http.post(API, content=b'{"definition": "x",\n "items": [}', headers={"content-type": "application/json"})
@@ -310,6 +320,7 @@ def test_a_body_that_is_not_json_cannot_be_read(staff_site: StaffSite) -> None:
     assert refused.json()["detail"] == "The request cannot be read. Send JSON in UTF-8."
 
 
+@sqlite_only
 def test_the_open_link_is_in_the_answer_for_those_who_may_see_it(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     link = program(staff_site).get(f"{API}/pilot").json()["open_link"]

@@ -20,6 +20,7 @@ def parts(item: dict[str, Any]) -> dict[str, Any]:
     return {part["part"]: part for part in item["parts"]}
 
 
+@sqlite_only
 def test_labels_are_hidden_until_complete(staff_site: StaffSite) -> None:
     _, experts = create_gold_campaign(staff_site.platform)
     http = program(staff_site)
@@ -46,6 +47,7 @@ def test_labels_are_hidden_until_complete(staff_site: StaffSite) -> None:
     assert AGREED.items() <= item["columns"].items()
 
 
+@sqlite_only
 def test_corrections_and_decisions_are_in_the_history(staff_site: StaffSite) -> None:
     owner, _ = create_disputed_item(staff_site.platform)
     http = program(staff_site)
@@ -75,6 +77,7 @@ def test_pages_filtered_by_state_are_complete(staff_site: StaffSite) -> None:
     assert http.get(GOLD_PATH, params={"state": "done"}).status_code == 422
 
 
+@sqlite_only
 def test_gold_is_compared_with_the_crowd_and_platinum(staff_site: StaffSite) -> None:
     owner, experts = create_gold_campaign(staff_site.platform)
     http = program(staff_site)
@@ -126,6 +129,7 @@ def test_experts_cannot_use_the_gold_api(staff_site: StaffSite) -> None:
         assert http.get(f"{GOLD_PATH}/comparison").status_code == 403
 
 
+@sqlite_only
 def test_a_campaign_without_gold_says_so(staff_site: StaffSite) -> None:
     open_api_campaign(staff_site)
     response = program(staff_site).get(GOLD_PATH)

@@ -139,6 +139,7 @@ def report_notices(staff_site: StaffSite) -> tuple[RaterRow, Any]:
     return rater, at.item
 
 
+@sqlite_only
 def test_notices_are_read_and_settled(staff_site: StaffSite) -> None:
     rater, item = report_notices(staff_site)
     http = program(staff_site)

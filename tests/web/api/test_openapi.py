@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.live_site import LiveSite
 from tests.support.paths import ROOT
 from tests.support.permission_tables import tabulate_errors, tabulate_routes
@@ -60,6 +61,7 @@ def test_examples_of_the_document_are_accepted(model: type[requests.StrictReques
         model.model_validate_json(json.dumps(example))
 
 
+@sqlite_only
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_document_is_public(live: LiveSite) -> None:
     answer = live.visitor().get("/api/v1/openapi.json")

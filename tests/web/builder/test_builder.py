@@ -63,6 +63,7 @@ def n_copies(staff_site: StaffSite) -> int:
     return len(working_copies.list_working_copies(staff_site.platform, staff_id=staff_id))
 
 
+@sqlite_only
 def test_a_campaign_is_built_without_toml(staff_site: StaffSite) -> None:
     browser = staff_site.owner()
     page = begin(browser)
@@ -237,6 +238,7 @@ def test_working_copies_of_another_revision_are_not_deleted(staff_site: StaffSit
     assert load(staff_site, "pilot").seed == 5
 
 
+@sqlite_only
 def test_a_draft_is_changed_only_when_it_is_saved(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     browser = staff_site.owner()

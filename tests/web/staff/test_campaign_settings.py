@@ -125,6 +125,7 @@ def test_a_rater_of_a_deleted_campaign_is_told_so(staff_site: StaffSite) -> None
     assert visitor.get(f"/c/pilot?key={campaign.key}").status_code == 403
 
 
+@sqlite_only
 def test_an_owner_permits_a_judge_and_takes_it_back(staff_site: StaffSite) -> None:
     open_pilot(staff_site)
     owner, analyst = staff_site.owner(), join_pilot(staff_site, "grace", "analyst")

@@ -52,6 +52,7 @@ def test_opening_a_sign_in_link_does_not_use_it_up(staff_site: StaffSite) -> Non
         assert "Get a new one: dissensus sign-in NAME" in reused.text
 
 
+@sqlite_only
 def test_links_and_sessions_expire(staff_site: StaffSite) -> None:
     browser, path = (
         staff_site.owner(),
@@ -218,6 +219,7 @@ def test_all_faults_are_shown_and_input_is_kept(staff_site: StaffSite) -> None:
     assert "There is a campaign called kitchen. Choose another name" in unescape(response.text)
 
 
+@sqlite_only
 def test_an_uploaded_file_is_kept_between_pages(staff_site: StaffSite) -> None:
     browser = staff_site.owner()
     token = token_of(browser.get("/campaigns/new"))
@@ -322,6 +324,7 @@ def test_personal_links_are_shown_once_and_admit_raters(staff_site: StaffSite) -
         assert send(browser, "/campaigns/pilot/invite", n=n).status_code == 422
 
 
+@sqlite_only
 def test_a_preview_shows_rater_pages_and_does_not_count(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     browser = staff_site.owner()
@@ -337,6 +340,7 @@ def test_a_preview_shows_rater_pages_and_does_not_count(staff_site: StaffSite) -
     assert "<dt>Raters: rating</dt><dd>0</dd>" in page
 
 
+@sqlite_only
 def test_a_preview_shows_checks(staff_site: StaffSite) -> None:
     owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     checked = definition(checks=CHECKS, estimated_minutes=20)
@@ -411,6 +415,7 @@ def test_titles_are_escaped(staff_site: StaffSite) -> None:
     assert "<script>" not in page
 
 
+@sqlite_only
 def test_signing_out_ends_this_session_or_all(staff_site: StaffSite) -> None:
     first, second = staff_site.owner(), staff_site.owner()
     assert "You are signed out" in send(first, "/sign-out", sessions="current").text
@@ -433,6 +438,7 @@ def test_large_bodies_of_strangers_are_not_read(staff_site: StaffSite) -> None:
             assert connection.recv(12, socket.MSG_WAITALL) == status
 
 
+@sqlite_only
 def test_a_study_at_prolific_without_an_open_link_has_a_page(staff_site: StaffSite) -> None:
     create_draft(staff_site, open_link=False, recruit={"kind": "prolific", "codes": CODES})
     page = staff_site.owner().get("/campaigns/pilot")
@@ -440,6 +446,7 @@ def test_a_study_at_prolific_without_an_open_link_has_a_page(staff_site: StaffSi
     assert "Personal links only." in page.text
 
 
+@sqlite_only
 def test_metrics_have_no_personal_data(staff_site: StaffSite) -> None:
     owner_id, platform = create_draft(staff_site), staff_site.platform
     campaign = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
@@ -458,6 +465,7 @@ def test_metrics_have_no_personal_data(staff_site: StaffSite) -> None:
         assert private not in text
 
 
+@sqlite_only
 def test_only_owners_can_export_ratings(staff_site: StaffSite) -> None:
     owner_id, platform = create_draft(staff_site), staff_site.platform
     campaign = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)

@@ -49,6 +49,7 @@ def test_the_survey_works_without_scripts(staff_site: StaffSite) -> None:
     assert "No question was answered" not in text
 
 
+@sqlite_only
 def test_faults_are_shown_and_input_is_kept(staff_site: StaffSite) -> None:
     visitor, page, _ = enter_survey(staff_site)
     long = "ä" * 501
@@ -126,6 +127,7 @@ def test_without_a_contact_nothing_is_shared(staff_site: StaffSite) -> None:
     assert "here</span>" not in text
 
 
+@sqlite_only
 def test_the_topics_form_works_without_scripts(staff_site: StaffSite) -> None:
     topics = {"topics": {"x": "the <b>letter</b>", "Weapons": "weapons"}}
     visitor = staff_site.live.visitor()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select
+from tests.databases import sqlite_only
 from tests.preference.pairs import simulate_pairs
 from tests.support.chat_campaigns import TERN, open_chat_campaign
 from tests.support.chat_forms import begin, enter_chat_campaign, say, send
@@ -74,6 +75,7 @@ def test_a_promoted_version_ranks_the_next_responses(database_url: str, tmp_path
     assert [response for message, response, _ in rows if message == "Second."] == ["sorry the road"] * 2
 
 
+@sqlite_only
 def test_a_missing_model_is_reported_only_in_the_log(
     database_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -86,6 +88,7 @@ def test_a_missing_model_is_reported_only_in_the_log(
     assert "There is no registered model 'taste'" in caplog.text
 
 
+@sqlite_only
 def test_staff_see_the_versions_of_a_model(database_url: str, tmp_path: Path) -> None:
     registered_model = register_model(tmp_path / "taste", RegistrationTerms(purpose="harmless"))
     old = {**BEST, "name": "old", "best_of_n": {**BEST["best_of_n"], "scorer": "registry:taste/1"}}  # type: ignore[dict-item]
@@ -110,6 +113,7 @@ def test_staff_see_the_versions_of_a_model(database_url: str, tmp_path: Path) ->
     assert "<i>" not in page
 
 
+@sqlite_only
 def test_a_damaged_model_does_not_break_pages(
     database_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -94,6 +94,7 @@ def test_conversations_are_sorted_and_filtered(staff_site: StaffSite, rater: Rat
         assert browser.get(CHATS, params={"order": "success", "after": place}).status_code == 422, place
 
 
+@sqlite_only
 def test_the_last_pick_of_an_exchange_counts_in_filters(staff_site: StaffSite, rater: RaterRow) -> None:
     exchange_id, _ = send_message(staff_site.platform, rater, begin_chat(staff_site.platform, rater), "Never mind.")
     browser = staff_site.owner("owner")
@@ -144,6 +145,7 @@ def test_a_conversation_shows_responses_picks_and_marks(staff_site: StaffSite) -
     assert browser.get(f"{CHATS}/unknown").status_code == 404
 
 
+@sqlite_only
 def test_responses_are_rendered_where_the_campaign_says_so(staff_site: StaffSite) -> None:
     campaign = open_chat_campaign(staff_site.platform, response_format="markdown")
     edit = ResponsePick(strength=-1, edit="**Better** <i>now</i>.")
@@ -160,6 +162,7 @@ def test_responses_are_rendered_where_the_campaign_says_so(staff_site: StaffSite
     assert sum('**<mark title="Possible email address">ann@example.org</mark>**' in page for page in pages) == 1
 
 
+@sqlite_only
 def test_reviews_are_shown_and_filtered_by_tag(staff_site: StaffSite, campaign: CampaignRow) -> None:
     finish_chat(staff_site.platform, enter(staff_site.platform, campaign.key), ResponsePick(strength=3))
     items = list_conversation_items(staff_site.platform, "pilot", staff_id=campaign.staff_id, now=NOW)
@@ -180,6 +183,7 @@ def test_reviews_are_shown_and_filtered_by_tag(staff_site: StaffSite, campaign: 
     assert listed(browser.get(CHATS, params={"tag": "Weapons"})) == []
 
 
+@sqlite_only
 def test_only_conversations_with_consent_are_shown(staff_site: StaffSite, rater: RaterRow) -> None:
     browser = staff_site.owner("owner")
     (path, *_) = listed(browser.get(CHATS, params={"rater": 1}))
@@ -200,6 +204,7 @@ def test_an_empty_list_says_what_to_do(staff_site: StaffSite) -> None:
     assert 'href="/campaigns/pilot#entry"' in page.text
 
 
+@sqlite_only
 @pytest.mark.usefixtures("rater")
 def test_roles_read_and_download_what_they_may(staff_site: StaffSite) -> None:
     owner = staff_site.owner("owner")
@@ -216,6 +221,7 @@ def test_roles_read_and_download_what_they_may(staff_site: StaffSite) -> None:
     assert len(preferences) == 4
 
 
+@sqlite_only
 def test_preferences_of_pairs_are_downloaded(staff_site: StaffSite) -> None:
     campaign = open_pair_campaign(staff_site.platform)
     prefer(staff_site.platform, enter(staff_site.platform, campaign.key), 2)

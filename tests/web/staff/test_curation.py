@@ -141,6 +141,7 @@ def test_downloads_equal_the_files_of_the_command(
         assert file.content == (corpus.parent / name).read_bytes()
 
 
+@sqlite_only
 def test_a_campaign_can_be_created_from_the_sample(staff_site: StaffSite, corpus: Path) -> None:
     browser = staff_site.owner()
     sample_page = press(browser, open_plan(browser, corpus), "Draw sample", n="6", rule="equal", **SCREENED)

@@ -51,6 +51,7 @@ def test_all_text_of_a_form_is_limited(staff_site: StaffSite) -> None:
     assert "A field of the form is too large." in refused.text
 
 
+@sqlite_only
 def test_items_are_shown_as_raters_see_them_before_they_are_added(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     browser = staff_site.owner()
@@ -70,6 +71,7 @@ def test_items_are_shown_as_raters_see_them_before_they_are_added(staff_site: St
     assert n_items(staff_site) == 5
 
 
+@sqlite_only
 def test_an_uploaded_item_file_is_kept_between_pages(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     browser = staff_site.owner()
@@ -110,6 +112,7 @@ def test_invalid_items_are_rejected(staff_site: StaffSite, fields: dict[str, str
     assert n_items(staff_site) == 3
 
 
+@sqlite_only
 def test_removing_all_items_asks_for_confirmation(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     browser = staff_site.owner()
@@ -127,6 +130,7 @@ def test_removing_all_items_asks_for_confirmation(staff_site: StaffSite) -> None
     assert "You have rated all conversations assigned to you." in browser.get("/rate").text
 
 
+@sqlite_only
 def test_items_of_an_open_campaign_cannot_be_changed(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     browser = staff_site.owner()

@@ -61,6 +61,7 @@ def label(browser: httpx.Client, answers: Answers, button: str = "Save and conti
     return press(browser, browser.get(FIRST), button, **answers)
 
 
+@sqlite_only
 def test_events_do_not_contain_gold_labels(staff_site: StaffSite) -> None:
     open_gold_campaign(staff_site)
     label(expert(staff_site, "bob"), YES)
@@ -70,6 +71,7 @@ def test_events_do_not_contain_gold_labels(staff_site: StaffSite) -> None:
     assert labels == [{"item": "item-0", "part": part} for part in ("safety", "degree", "topics")]
 
 
+@sqlite_only
 def test_items_are_settled_after_labelling_and_verification(staff_site: StaffSite) -> None:
     open_gold_campaign(staff_site)
     first, second, third = (expert(staff_site, name) for name in ("bob", "cleo", "dan"))
@@ -92,6 +94,7 @@ def test_items_are_settled_after_labelling_and_verification(staff_site: StaffSit
     assert ">Settled</dt><dd>1<" in first.get(GOLD).text
 
 
+@sqlite_only
 def test_faults_of_labels_are_shown_and_input_is_kept(staff_site: StaffSite) -> None:
     open_gold_campaign(staff_site)
     bob = expert(staff_site, "bob")
@@ -106,6 +109,7 @@ def test_faults_of_labels_are_shown_and_input_is_kept(staff_site: StaffSite) -> 
     assert ">Settled</dt><dd>0<" in bob.get(GOLD).text
 
 
+@sqlite_only
 def test_an_outdated_first_label_form_does_not_verify(staff_site: StaffSite) -> None:
     open_gold_campaign(staff_site)
     bob = expert(staff_site, "bob")
@@ -149,6 +153,7 @@ def test_an_expert_who_did_not_label_adjudicates_with_a_reason(staff_site: Staff
     assert "<script>alert" not in page
 
 
+@sqlite_only
 def test_a_second_decision_supersedes_the_first(staff_site: StaffSite) -> None:
     create_dispute(staff_site)
     ada, grace = staff_site.owner("ada"), expert(staff_site, "grace")
@@ -172,6 +177,7 @@ def test_a_second_decision_supersedes_the_first(staff_site: StaffSite) -> None:
     assert "superseded" in history
 
 
+@sqlite_only
 def test_owners_see_all_items_and_labels(staff_site: StaffSite) -> None:
     talk = items(1)[0].conversation
     rated = (
@@ -222,6 +228,7 @@ def upload_platinum(browser: httpx.Client, table: str, **typed: str) -> httpx.Re
     return browser.post(f"{GOLD}/comparison", data=data, files={"file": ("../../earlier.csv", table.encode())})
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     ("table", "messages"),
     [
@@ -257,6 +264,7 @@ def test_platinum_is_replaced_only_on_request(staff_site: StaffSite) -> None:
     assert content["attributes"] == {"topic": "x", "safety_platinum": "No", "safety_platinum_source": "June"}
 
 
+@sqlite_only
 def test_a_file_and_a_source_are_required(staff_site: StaffSite) -> None:
     open_gold_campaign(staff_site)
     ada = staff_site.owner("ada")
@@ -264,6 +272,7 @@ def test_a_file_and_a_source_are_required(staff_site: StaffSite) -> None:
     assert "the source: It is missing" in upload_platinum(ada, "item_id,label\nitem-0,Yes\n", source=" ").text
 
 
+@sqlite_only
 def test_hostile_conversations_are_escaped(staff_site: StaffSite) -> None:
     talk = Conversation.from_turns([("human", HOSTILE), ("bot", HOSTILE)])
     open_gold_campaign(staff_site, rated=(Item("item-0", talk),), click_to_reveal=True)
@@ -273,6 +282,7 @@ def test_hostile_conversations_are_escaped(staff_site: StaffSite) -> None:
     assert "{{ 7*7 }}" in page
 
 
+@sqlite_only
 def test_gold_pages_exist_only_with_gold(staff_site: StaffSite) -> None:
     owner = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(staff_site.platform, definition(), items(1), staff_id=owner, now=NOW)

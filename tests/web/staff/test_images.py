@@ -179,6 +179,7 @@ def test_names_and_bytes_of_the_images_of_a_campaign_are_checked(staff_site: Sta
     assert upload(owner, ("knife.png", draw("JPEG"))).status_code == 200
 
 
+@sqlite_only
 def test_an_archive_of_pairs_offers_images_where_there_are_some(staff_site: StaffSite) -> None:
     staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(staff_site.platform, pair_definition(), pairs(1), staff_id=staff_id, now=NOW)

@@ -39,6 +39,7 @@ def stored(staff_site: StaffSite) -> list[Any]:
         return list(items_store.iterate_items(tx, store.get_campaign_by_name(tx, "pilot").id))
 
 
+@sqlite_only
 def test_unknown_columns_are_chosen_by_hand(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     first = upload(staff_site, FILE)
@@ -63,6 +64,7 @@ def test_unknown_columns_are_chosen_by_hand(staff_site: StaffSite) -> None:
     assert total.conversation.rated_turn.text == "=SUM(A1)"
 
 
+@sqlite_only
 def test_known_columns_need_one_look(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     chat = [{"role": "user", "content": "Hi"}, {"role": "tool", "content": "f"}, {"role": "assistant", "content": "Yo"}]
@@ -104,6 +106,7 @@ def test_a_row_is_refused_once(staff_site: StaffSite) -> None:
     assert numbers(page) == ["0", "0", "2"]
 
 
+@sqlite_only
 def test_the_file_of_refused_rows_is_safe_in_spreadsheets(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     page = upload(staff_site, "item_id,context,response\n=cmd(),Hi,\n")

@@ -84,6 +84,7 @@ def summaries(staff_site: StaffSite, campaign: CampaignRow) -> dict[tuple[int, s
         return load_item_summaries(tx, campaign.id)
 
 
+@sqlite_only
 def test_pages_of_a_list_are_complete(
     staff_site: StaffSite, campaign: CampaignRow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +124,7 @@ def read_open_answers(text: str) -> str:
     return text.partition('<details class="answers" open>')[2].partition("</details>")[0]
 
 
+@sqlite_only
 def test_the_most_divided_questions_of_an_item_come_first(staff_site: StaffSite) -> None:
     rated_campaign(staff_site.platform, 1, 3)
     browser = staff_site.owner("crowded")

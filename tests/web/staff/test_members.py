@@ -79,6 +79,7 @@ def test_rights_of_an_owner_end_with_the_role(
     assert opens(staff_site, others)
 
 
+@sqlite_only
 def test_a_link_made_through_a_token_ends_with_the_token(staff_site: StaffSite, ada: httpx.Client) -> None:
     key = make_token(ada, "staff")
     links = [invite_by_token(staff_site, key) for _ in range(2)]
@@ -91,6 +92,7 @@ def test_a_link_made_through_a_token_ends_with_the_token(staff_site: StaffSite, 
     assert opens(staff_site, expiring)
 
 
+@sqlite_only
 def test_a_link_ends_when_its_token_expires(staff_site: StaffSite, ada: httpx.Client) -> None:
     data = {"form_token": token_of(ada.get("/account")), "name": "short", "scope": "staff", "days": "1"}
     (key,) = re.findall(r'value="(dis_[^"]+)"', ada.post("/account/tokens", data=data).text)

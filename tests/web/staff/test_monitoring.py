@@ -40,6 +40,7 @@ def close(staff_site: StaffSite, campaign: CampaignRow) -> None:
     refresh_figures(staff_site)
 
 
+@sqlite_only
 @pytest.mark.usefixtures("campaign")
 def test_without_figures_the_page_says_so(staff_site: StaffSite) -> None:
     page = staff_site.owner().get(MONITORING_PATH)
@@ -96,6 +97,7 @@ def test_a_warned_interval_has_a_mark_and_a_note(staff_site: StaffSite) -> None:
     )
 
 
+@sqlite_only
 def test_stale_figures_are_marked_while_the_campaign_is_open(staff_site: StaffSite, campaign: CampaignRow) -> None:
     browser = staff_site.owner()
     rate_items(staff_site.platform, campaign, 1)
@@ -146,6 +148,7 @@ def test_an_observer_sees_large_groups_of_a_closed_campaign(staff_site: StaffSit
         assert private not in text
 
 
+@sqlite_only
 def test_published_figures_do_not_change(staff_site: StaffSite, campaign: CampaignRow) -> None:
     raters = [rate_items(staff_site.platform, campaign, number) for number in range(5)]
     close(staff_site, campaign)
@@ -173,6 +176,7 @@ def test_figures_of_four_raters_are_not_published(staff_site: StaffSite, campaig
     assert "Answer times by group" not in text
 
 
+@sqlite_only
 @pytest.mark.parametrize("role", ["expert", "carer"])
 def test_others_do_not_see_monitoring(staff_site: StaffSite, campaign: CampaignRow, role: Role) -> None:
     assert member(staff_site, campaign, role).get(MONITORING_PATH).status_code == 403
@@ -188,6 +192,7 @@ def test_withdrawn_raters_are_gone_from_both_pages(staff_site: StaffSite, campai
     assert send(browser, path, verdict="keep", reason="x").status_code == 404
 
 
+@sqlite_only
 def test_texts_of_the_campaign_are_escaped(staff_site: StaffSite) -> None:
     answer, group = "<img src=x onerror=alert(1)>", "<b>old</b>"
     questions = [{"name": "Q_safe", "text": "Is it?", "scale": ["No", answer]}]
@@ -211,11 +216,13 @@ def test_texts_of_the_campaign_are_escaped(staff_site: StaffSite) -> None:
     assert group not in page.text
 
 
+@sqlite_only
 @pytest.mark.usefixtures("campaign")
 def test_the_campaign_page_links_to_monitoring(staff_site: StaffSite) -> None:
     assert f'href="{MONITORING_PATH}"' in staff_site.owner().get("/campaigns/pilot").text
 
 
+@sqlite_only
 def test_consistency_on_repeated_items_is_shown_without_small_groups(staff_site: StaffSite) -> None:
     staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     repeat = {"share": 0.5, "distance": 2}

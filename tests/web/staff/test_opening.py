@@ -38,6 +38,7 @@ def create(staff_site: StaffSite, name: str = "pilot", n_items: int = 2, **chang
     campaigns.create_campaign(staff_site.platform, campaign, rated, staff_id=staff_id, now=NOW)
 
 
+@sqlite_only
 def test_a_care_contact_that_nobody_holds_is_named_before_opening(staff_site: StaffSite) -> None:
     create(staff_site, care={"contact": "Mia Berg"})
     browser = staff_site.owner()
@@ -56,6 +57,7 @@ def test_a_care_contact_that_nobody_holds_is_named_before_opening(staff_site: St
     assert (moved.status_code, moved.headers["location"]) == (303, "/campaigns/pilot")
 
 
+@sqlite_only
 def test_a_chatbot_on_a_server_that_is_not_allowed_stops_the_opening(staff_site: StaffSite) -> None:
     create(staff_site, chat={**CHAT, "chatbots": [TERN, REMOTE]})
     browser = staff_site.owner()
@@ -73,6 +75,7 @@ def test_a_chatbot_on_a_server_that_is_not_allowed_stops_the_opening(staff_site:
     assert state(staff_site) == "draft"
 
 
+@sqlite_only
 def test_a_draft_without_items_cannot_open(staff_site: StaffSite) -> None:
     create(staff_site, n_items=0)
     asked = staff_site.owner().get("/campaigns/pilot/opening").text

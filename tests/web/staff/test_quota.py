@@ -131,6 +131,7 @@ def test_missing_screener_answers_are_asked_for(staff_site: StaffSite) -> None:
     assert {cell for cell, state in seats_of(staff_site) if state == "held"} == {"50+ × White"}
 
 
+@sqlite_only
 def test_a_rater_who_lost_the_seat_keeps_their_ratings(staff_site: StaffSite) -> None:
     key = open_quota_campaign(staff_site, AGES, RACES, seats=1)
     with visitor(staff_site) as late_browser, visitor(staff_site) as next_one:
@@ -142,11 +143,13 @@ def test_a_rater_who_lost_the_seat_keeps_their_ratings(staff_site: StaffSite) ->
         assert "<dd>1</dd>" in page.text
 
 
+@sqlite_only
 def test_a_campaign_without_a_quota_has_no_such_page(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     assert staff_site.owner().get("/campaigns/pilot/quota").status_code == 404
 
 
+@sqlite_only
 def test_quotas_of_others_are_not_found(staff_site: StaffSite) -> None:
     open_quota_campaign(staff_site, AGES, RACES, seats=1)
     assert staff_site.owner("bob").get("/campaigns/pilot/quota").status_code == 404

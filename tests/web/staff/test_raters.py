@@ -121,6 +121,7 @@ def test_pages_of_the_list_are_complete(
         assert [number for page in pages for number in page] == everybody, order
 
 
+@sqlite_only
 def test_figures_of_raters_are_those_of_their_answers(staff_site: StaffSite, campaign: CampaignRow) -> None:
     _, stubborn = add_crowd(staff_site.platform, campaign)
     refresh(staff_site)
@@ -267,6 +268,7 @@ def test_groups_of_a_rater_are_shown_from_five_raters_on(staff_site: StaffSite, 
     assert "Gender: Man" not in of_man
 
 
+@sqlite_only
 def test_answers_are_paged_and_of_any_question(
     staff_site: StaffSite, campaign: CampaignRow, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -212,6 +212,7 @@ def test_a_report_fails_once_its_process_has_died_several_times(staff_site: Staf
     assert f"The site stopped {MAX_CLAIMS} times while it was made" in read(browser.get(path))
 
 
+@sqlite_only
 @pytest.mark.usefixtures("campaign")
 def test_what_cannot_be_reported_is_refused_with_the_reason(staff_site: StaffSite) -> None:
     browser = staff_site.owner()

@@ -155,6 +155,7 @@ def test_changes_of_credentials_and_roles_need_a_recent_confirmation(staff_site:
     assert "dis_" in send(owner, "/account/tokens", **token).text
 
 
+@sqlite_only
 def test_a_first_password_needs_a_recent_sign_in(staff_site: StaffSite) -> None:
     browser = staff_site.owner()
     staff_site.live.clock.forward(minutes=10)
@@ -209,6 +210,7 @@ def test_people_see_what_concerned_their_credentials(staff_site: StaffSite) -> N
     assert "Password changed" not in bob.get("/account").text
 
 
+@sqlite_only
 def test_failed_sign_ins_look_alike_and_are_delayed(staff_site: StaffSite) -> None:
     sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW)
     passwords.set_password_for(staff_site.platform, staff_site.live.site.hasher(), "ada", PASSWORD, now=NOW)
@@ -247,6 +249,7 @@ def test_client_addresses_are_stored_as_hashes(staff_site: StaffSite) -> None:
     assert all(re.fullmatch(r"[0-9a-f]{64}", row) for row in rows)
 
 
+@sqlite_only
 def test_sessions_are_listed_and_ended(staff_site: StaffSite) -> None:
     first, second = staff_site.owner(), staff_site.owner()
     page = first.get("/account").text
@@ -259,6 +262,7 @@ def test_sessions_are_listed_and_ended(staff_site: StaffSite) -> None:
     assert first.get("/campaigns").status_code == 200
 
 
+@sqlite_only
 def test_staff_are_invited_change_and_are_removed(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     owner, grace = staff_site.owner(), join_pilot(staff_site, "grace", "analyst")
@@ -280,6 +284,7 @@ def test_staff_are_invited_change_and_are_removed(staff_site: StaffSite) -> None
     assert "ada is the last owner of pilot" in last.text
 
 
+@sqlite_only
 def test_signed_in_staff_join_with_their_account(staff_site: StaffSite) -> None:
     owner_id = create_draft(staff_site)
     key = members.create_member_invitation(staff_site.platform, "pilot", "reviewer", staff_id=owner_id, now=NOW)

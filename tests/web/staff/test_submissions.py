@@ -26,6 +26,7 @@ def live(database_url: str, prolific: Prolific) -> Iterator[LiveSite]:
         yield site
 
 
+@sqlite_only
 def test_a_submission_is_approved_and_the_page_says_so(staff_site: StaffSite, prolific: Prolific) -> None:
     campaign = open_paying_campaign(staff_site)
     rater = enter(staff_site.platform, campaign.key)

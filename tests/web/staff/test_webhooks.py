@@ -42,6 +42,7 @@ def add(http: httpx.Client, receiver: Receiver, path: str = "ok", **more: Any) -
     return webhook
 
 
+@sqlite_only
 def test_deliveries_equal_the_events_of_the_log(staff_site: StaffSite, receiver: Receiver) -> None:
     campaign, http = open_api_campaign(staff_site), program(staff_site)
     webhook = add(http, receiver)
@@ -59,6 +60,7 @@ def test_deliveries_equal_the_events_of_the_log(staff_site: StaffSite, receiver:
     assert not any({"digest", "save"} & set(one["content"]) for one in data_of(delivery)["events"])
 
 
+@sqlite_only
 def test_a_webhook_is_added_paused_resumed_and_removed(staff_site: StaffSite, receiver: Receiver) -> None:
     open_api_campaign(staff_site)
     http, post = program(staff_site), deliverer(staff_site)

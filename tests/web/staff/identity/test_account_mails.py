@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from sqlalchemy import func, select
+from tests.databases import sqlite_only
 from tests.support.live_site import serving
 from tests.support.smtp_server import receiving
 from tests.support.staff_site import StaffSite, send
@@ -24,6 +25,7 @@ def count_mails(staff_site: StaffSite) -> int:
         return tx.scalar(select(func.count()).select_from(MailTable)) or 0
 
 
+@sqlite_only
 def test_the_site_mails_changes_and_no_request_waits(database_url: str, tmp_path: Path) -> None:
     # A server that accepts connections and never answers.
     with (
@@ -53,6 +55,7 @@ def test_the_site_mails_changes_and_no_request_waits(database_url: str, tmp_path
     assert f"{SITE}/account" in text
 
 
+@sqlite_only
 def test_without_a_server_the_page_promises_no_mail(database_url: str) -> None:
     with serving(database_url) as live, ExitStack() as browsers:
         staff_site = StaffSite(live, browsers)

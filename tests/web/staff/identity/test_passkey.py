@@ -56,6 +56,7 @@ def begin_sign_in(staff_site: StaffSite) -> httpx.Client:
     return browser
 
 
+@sqlite_only
 def test_owners_meet_the_requirement_by_a_passkey(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     browser, device = staff_site.owner(), Authenticator(ADDRESS)
@@ -104,6 +105,7 @@ def test_answers_that_do_not_fit_open_nothing(staff_site: StaffSite) -> None:
     assert (expired.status_code, "Signing in took too long" in expired.text) == (422, True)
 
 
+@sqlite_only
 def test_changes_of_passkeys_need_a_recent_confirmation(staff_site: StaffSite) -> None:
     browser, device = staff_site.owner(), Authenticator(ADDRESS)
     register(browser, device)

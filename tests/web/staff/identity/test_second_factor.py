@@ -69,6 +69,7 @@ def test_signing_in_asks_for_a_code(staff_site: StaffSite) -> None:
     assert browser.get("/second-factor").headers["location"] == "/sign-in"
 
 
+@sqlite_only
 def test_a_code_confirms_the_identity(staff_site: StaffSite) -> None:
     browser = staff_site.owner()
     app, _ = set_up(staff_site, browser)

@@ -123,6 +123,7 @@ def test_keys_of_mailed_links_cannot_be_read_in_the_database(mailing: StaffSite,
     assert not [key for key in keys if key in stored]
 
 
+@sqlite_only
 def test_an_address_is_mailed_few_links(mailing: StaffSite, mailbox: Mailbox) -> None:
     create_draft(mailing)
     staff.set_email(mailing.platform, "ada", "ada@example.net", now=mailing.live.clock())
@@ -146,6 +147,7 @@ def test_an_address_of_somebody_else_is_not_taken_over(mailing: StaffSite, mailb
     assert "Somebody else has the address" in refused.text
 
 
+@sqlite_only
 def test_without_a_server_nothing_is_mailed(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     owner = staff_site.owner()
