@@ -27,13 +27,14 @@ def test_visits_before_the_first_submission_are_its_own_and_later_ones_correctio
         receive("a", 6_000, 2),
         receive("c", 700, 3, open_ms=900, final=True),
         receive("d", 80, 4, final=True),
+        receive("d", 90, 5, final=True),
     ]
     assert measure_submission(saves) == SubmissionTimes(
         answer_time_ms=11_000,
         open_time_ms=300,
         answered_at=NOW + MINUTE,
-        correction_time_ms=780,
-        corrected_at=NOW + 4 * MINUTE,
+        correction_time_ms=790,
+        corrected_at=NOW + 5 * MINUTE,
     )
 
 

@@ -77,6 +77,8 @@ def test_a_comparison_sets_ratings_of_an_item_and_items_of_a_rater() -> None:
         ("[", "is not JSON"),
         ("[1]", "has no numbers for a campaign"),
         ({"question": "precision"}, "has no numbers for a campaign"),
+        ({"campaign": {}}, "has no numbers for a campaign"),
+        ({"campaign": "quota"}, "has no numbers for a campaign"),
         ({"campaign": {"title": "x"}}, "sets 'title'; it may set"),
         ({"campaign": {"quota": 5}}, "sets 'quota'"),
         ({"campaign": {"quota": {"axes": ["rater_age"]}}}, "axes of the quota in the plan have no groups"),

@@ -26,6 +26,7 @@ from dissensus.campaign.builder.question import LISTS, read_question, show_quest
 from dissensus.campaign.builder.step import STEPS, find_step
 from dissensus.campaign.builder.table import NamesField, QuestionnaireField, RowsField, TableField, move_row
 from dissensus.campaign.builder.template import TEMPLATES, load_template
+from dissensus.errors import InvalidInput
 from dissensus.schema.campaign import parser as campaign_parser
 from dissensus.schema.campaign.chatbot import KINDS
 from dissensus.schema.campaign.completion_codes import OUTCOMES, PANEL_OUTCOMES
@@ -535,3 +536,11 @@ def test_numbers_that_a_field_cannot_give_back_are_edited_as_toml(value: float, 
 def test_values_that_toml_cannot_bound_stay_text(text: str) -> None:
     assert read_value(text) == text
     assert TomlField(label="Parameters").read({"parameters": text}, "parameters", None, {}) == text
+
+
+def test_a_definition_that_nests_too_deep_is_refused() -> None:
+    table: dict[str, Any] = {}
+    for _ in range(100_000):
+        table = {"a": table}
+    with pytest.raises(InvalidInput, match="The definition nests too deep"):
+        write_definition(table)

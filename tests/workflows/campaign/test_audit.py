@@ -67,6 +67,12 @@ def test_events_are_logged_in_order(rated: RatedCampaign) -> None:
     assert not audit_campaign(rated.platform, "pilot", heads=["0" * 64]).holds
 
 
+def test_a_campaign_without_raters_has_no_faults(platform: Platform) -> None:
+    open_campaign(platform, 2)
+    audit = audit_campaign(platform, "pilot")
+    assert (audit.holds, audit.faults) == (True, ())
+
+
 def test_an_earlier_head_is_recognized_after_later_events(rated: RatedCampaign) -> None:
     before = audit_campaign(rated.platform, "pilot").head
     campaigns.change_state(rated.platform, "pilot", "closed", staff_id=rated.campaign.staff_id, now=NOW)

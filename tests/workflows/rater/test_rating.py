@@ -510,12 +510,12 @@ def change_consent_text(platform: Platform, campaign: Campaign, text: str, *, st
 def test_a_changed_consent_text_requires_new_consent(platform: Platform) -> None:
     campaign = open_campaign(platform)
     rater = enter(platform, campaign.key)
-    text = "We keep your answers, and show them to more people."
-    change_consent_text(platform, definition(), text, staff_id=campaign.staff_id)
-    assert next_step.find_next_step(platform, rater, now=NOW).stage == "consent"
-    with pytest.raises(NotAllowed, match="only if you agree to the required purposes"):
-        enrolment.renew_consent(platform, rater, {"rating": False}, now=NOW)
-    assert enrolment.renew_consent(platform, rater, {"rating": True}, now=NOW).stage == "rate"
+    for text in ("We show your answers to more people.", "We keep your answers for ten years."):
+        change_consent_text(platform, definition(), text, staff_id=campaign.staff_id)
+        assert next_step.find_next_step(platform, rater, now=NOW).stage == "consent"
+        with pytest.raises(NotAllowed, match="only if you agree to the required purposes"):
+            enrolment.renew_consent(platform, rater, {"rating": False}, now=NOW)
+        assert enrolment.renew_consent(platform, rater, {"rating": True}, now=NOW).stage == "rate"
 
 
 def test_consent_depends_on_the_texts_of_one_campaign(platform: Platform) -> None:
