@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import open_campaign
 from tests.support.commands import SCRIPT, RunCommand
 
@@ -14,7 +15,7 @@ from dissensus.store.core.database import connect
 from dissensus.workflows.platform.platform import Platform
 
 Names = Callable[[str], str]
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 
 
 @pytest.fixture

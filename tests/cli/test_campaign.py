@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.databases import sqlite_only
 from tests.support.commands import RunCommand, command_runner
 from tests.support.image_files import draw
 from tests.support.pair_campaigns import pair_definition
@@ -255,7 +256,7 @@ def test_with_several_owners_one_must_be_named(run: RunCommand) -> None:
     assert "There is a campaign called dices-350" in run(*new, "--owner", "ada").stderr
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -400,7 +401,7 @@ def test_a_jury_is_signed_into_the_log_with_its_seats(run: RunCommand, tmp_path:
     assert "This is not a comparison of decisions" in wrong.stderr
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_links_that_cannot_be_written_are_not_made(run: RunCommand, database_url: str) -> None:
     run("campaign", "new", "dices-350", "--items", "items.txt")
     done = run("campaign", "invite", "dices-350", "-n", "2", "-o", "missing/links.csv")
@@ -414,7 +415,7 @@ def test_links_that_cannot_be_written_are_not_made(run: RunCommand, database_url
     assert [event.content["n"] for event in events] == [3]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_a_deletion_without_a_terminal_needs_the_name(run: RunCommand) -> None:
     run("campaign", "new", "dices-350", "--items", "items.txt")
     refused = run("campaign", "delete", "dices-350")

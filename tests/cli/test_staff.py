@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.commands import SCRIPT, RunCommand, command_runner
 from tests.support.live_site import serving
 
@@ -55,7 +56,7 @@ def test_an_invitation_link(run: RunCommand) -> None:
     assert run("staff", "invite", "pilot", "--role", "expert").stdout.startswith("https://rate.example.org/join/")
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -74,7 +75,7 @@ def test_invalid_requests_are_refused(run: RunCommand, words: tuple[str, ...], s
     assert says in done.stderr
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_a_password_is_read_from_a_pipe(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{PASSWORD}\n"))
     done = run("staff", "password", "ada")
@@ -86,7 +87,7 @@ def test_a_password_is_read_from_a_pipe(run: RunCommand, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_a_terminal_does_not_show_the_password(run: RunCommand, tmp_path: Path, database_url: str) -> None:
     assert run("staff", "list").returncode == 0
     ours, theirs = pty.openpty()
@@ -134,7 +135,7 @@ def test_tokens_are_created_listed_and_revoked(run: RunCommand) -> None:
     assert json.loads(run("staff", "tokens", "ada", "--format", "json").stdout)["tokens"] == []
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_a_token_from_the_command_line_opens_the_api(run: RunCommand, database_url: str) -> None:
     key = run("staff", "token", "ada", "--scope", "see").stdout.strip()
     with serving(database_url) as live, Client(live.url, key) as client:
@@ -144,7 +145,7 @@ def test_a_token_from_the_command_line_opens_the_api(run: RunCommand, database_u
             list(client.campaigns())
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import AGREED, NOW
 from tests.support.chat_campaigns import finish_chat, open_chat_campaign
 from tests.support.rated_campaigns import rated_campaign
@@ -15,7 +16,7 @@ from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Simulated experts and the owner of the demo."""
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, owner
 from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign
 
@@ -14,7 +15,7 @@ from dissensus.workflows.campaign.monitoring import MonitoringCache, load_monito
 from dissensus.workflows.gold.queue import list_labels
 from dissensus.workflows.platform.platform import Platform
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 
 
 def test_experts_label_all_items_and_the_owner_decides_where_they_differ(database: Database) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import delete, insert, select, text
 from sqlalchemy.exc import OperationalError
+from tests.databases import sqlite_only
 from tests.support.plan_statistics import count_planned_rows
 
 from dissensus.errors import Conflict, InvalidInput, NoDatabase, Unavailable
@@ -195,7 +196,7 @@ def test_another_process_does_not_remove_the_write_ahead_log(tmp_path: Path) -> 
     database.dispose()
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_erased_rows_are_in_no_file_of_sqlite(database: Database, tmp_path: Path) -> None:
     names = [f"somebody-{number}" for number in range(500)]
     for name in names:

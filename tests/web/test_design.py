@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.staff_site import StaffSite
 
 from dissensus.web.design import list_text_colours, load_colours
@@ -40,7 +41,7 @@ def test_no_width_is_both_that_of_a_phone_and_that_of_a_desk() -> None:
     assert widest & narrowest == set()
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_the_design_is_shown_to_everybody(staff_site: StaffSite) -> None:
     stranger = staff_site.stranger()
     page = stranger.get("/design")

@@ -62,7 +62,6 @@ def test_examples_of_the_document_are_accepted(model: type[requests.StrictReques
 
 
 @sqlite_only
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_document_is_public(live: LiveSite) -> None:
     answer = live.visitor().get("/api/v1/openapi.json")
     assert answer.headers["content-type"] == "application/json"

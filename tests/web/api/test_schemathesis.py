@@ -8,6 +8,7 @@ import pytest
 import schemathesis
 from click.testing import CliRunner
 from schemathesis.cli import schemathesis as command
+from tests.databases import sqlite_only
 from tests.support.api_programs import token
 from tests.support.api_resources import create_resources
 from tests.support.paths import ROOT
@@ -29,7 +30,7 @@ def check_rejections(
 
 
 # Made-up paths, of which hardly one reaches a database, and both databases are in test_fuzz.py.
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_schemathesis_finds_no_failures(staff_site: StaffSite, prolific: Prolific, tmp_path: Path) -> None:
     """Systematic, random and linked requests to existing resources."""
     # No item has the number: a fixed number replaces the invalid ones that are to be refused.

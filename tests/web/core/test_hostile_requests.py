@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import AGREED, NOW, definition, items
 from tests.support.hostile_requests import (
     MIB,
@@ -29,7 +30,7 @@ from dissensus.workflows.platform import api_tokens, sign_in_links
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 SHORT = (
     *("POST /sign-in", "POST /c/{name}", "POST /rate/{assignment_id}/save", "POST /rate/{assignment_id}"),
     *("GET /oidc/callback", "POST /prolific/events", "POST /campaigns/new", "POST /api/v1/campaigns"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.api_programs import API, program
 from tests.support.campaigns import NOW, open_campaign
 from tests.support.live_site import SECRET, LiveSite, hidden
@@ -51,7 +52,7 @@ def test_the_new_key_signs() -> None:
     assert REMOVED.read_cursor("items", ROTATED.encrypt_cursor("items", [7])) == [7]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_open_forms_and_listings_survive_a_rotation(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     with ExitStack() as browsers:

@@ -2,6 +2,7 @@
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, open_campaign
 from tests.support.live_site import TRUST, LiveSite, serving
 from tests.support.staff_site import token_of
@@ -9,7 +10,7 @@ from tests.support.staff_site import token_of
 from dissensus.web.middleware.cookies import HOST_PREFIX
 from dissensus.workflows.platform import sign_in_links
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 PREFIX = HOST_PREFIX.decode()
 ATTRIBUTES = {"httponly", "samesite=lax", "path=/"}
 

@@ -13,13 +13,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from fastapi import Request
+from tests.databases import sqlite_only
 from tests.support.live_site import LiveSite, serving
 from tests.support.nginx import configure, running_nginx
 from tests.support.ports import find_port
 
 from dissensus.web.core.site import client_network
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 GATEWAY, NEIGHBOUR = "127.0.0.9", "127.0.0.20"
 HOST = "rate.example.org"
 BASE = {"base_url": f"https://{HOST}", "trusted_proxies": "127.0.0.8/30"}

@@ -1,10 +1,11 @@
 """Hosts that the site answers for, and requests of other sites."""
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.live_site import LiveSite, serving
 from tests.support.staff_site import StaffSite, create_draft
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 ORIGINS = [
     {"origin": "https://evil.example"},
     {"origin": "null"},

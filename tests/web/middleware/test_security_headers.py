@@ -1,9 +1,10 @@
 """Security headers."""
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.live_site import serving
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 HSTS = "strict-transport-security"
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import func, select
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, open_campaign
 from tests.support.smtp_server import Mailbox, receiving
 
@@ -197,7 +198,7 @@ def test_a_link_that_signs_in_is_given_up_once_it_has_expired(
 
 
 @pytest.mark.parametrize("tls", ["starttls", "tls"])
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_mails_are_encrypted_with_password_and_certificate(
     platform: Platform, ada: StaffRow, tmp_path: Path, tls: str
 ) -> None:
@@ -216,7 +217,7 @@ def test_mails_are_encrypted_with_password_and_certificate(
 
 
 @pytest.mark.parametrize("encryption", ["starttls", "tls"])
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_without_the_demanded_encryption_nothing_is_sent(
     platform: Platform, ada: StaffRow, tmp_path: Path, encryption: str
 ) -> None:
@@ -228,7 +229,7 @@ def test_without_the_demanded_encryption_nothing_is_sent(
     assert count_mails(platform) == 1
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_a_wrong_password_postpones_mails(platform: Platform, ada: StaffRow, tmp_path: Path) -> None:
     set_password(platform)
     with receiving(tmp_path, tls="tls", authentication=True) as mailbox:
@@ -281,13 +282,13 @@ def test_names_and_addresses_add_no_header_and_no_line(person: str, passkey: str
 
 
 @pytest.mark.parametrize("address", ["a, eve@example.net", "a@b@c.net", "a@x.net\r\nBcc: b@x.net", "<a@x.net>", "a@"])
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_texts_that_are_not_one_address_are_refused(platform: Platform, ada: StaffRow, address: str) -> None:
     with pytest.raises(InvalidInput, match="is not an e-mail address"):
         staff.set_email(platform, "ada", address, now=NOW)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_events_of_people_are_mailed_apart(platform: Platform, ada: StaffRow, tmp_path: Path) -> None:
     sign_in_links.create_sign_in_link(platform, "eve", now=NOW)
     staff.set_email(platform, "eve", "eve@example.net", now=NOW)

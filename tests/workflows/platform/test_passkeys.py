@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
+from tests.databases import sqlite_only
 from tests.support.authenticator import PRESENT, Authenticator
 from tests.support.campaigns import NOW
 
@@ -323,7 +324,7 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambd
 TEXTS = st.text(max_size=40) | st.sampled_from(["AAAA", "e30", "oA", "\0", "\ud800", "[" * 10_000])
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     part=st.sampled_from(["clientDataJSON", "authenticatorData", "signature", "userHandle", "attestationObject"]),

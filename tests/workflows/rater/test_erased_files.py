@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import AGREED, NOW, open_campaign
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
@@ -14,7 +14,7 @@ from dissensus.workflows.rater.enrolment import Arrival
 TEXT = "I was at the harbour that night"
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_withdrawn_text_is_in_no_file(database_url: str, tmp_path: Path) -> None:
     platform = Platform(connect(database_url))
     campaign = open_campaign(platform, 3)

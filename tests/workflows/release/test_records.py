@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from sqlalchemy import select, update
+from tests.databases import sqlite_only
 from tests.support.campaigns import AGREED, NOW
 from tests.support.chat_campaigns import finish_chat, open_chat_campaign
 from tests.support.pair_campaigns import open_pair_campaign, prefer
@@ -204,7 +205,7 @@ def test_a_changed_conversation_needs_another_signature(
 
 
 @pytest.mark.ml
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib", "ignore::DeprecationWarning:mlcroissant")
 def test_pairs_and_attempts_load_with_croissant_datasets_and_pandas(
     platform: Platform, talkers: list[RaterRow], tmp_path: Path
