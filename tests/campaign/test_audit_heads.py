@@ -33,6 +33,13 @@ def test_statements_with_values_of_other_types_are_refused(change: dict[str, Any
         list(parse_statements([line]))
 
 
+@pytest.mark.parametrize("key", ["at", "heads", "previous", "key", "signature"])
+def test_statements_without_a_key_are_refused(key: str) -> None:
+    line = json.dumps({name: value for name, value in LINE.items() if name != key}, sort_keys=True)
+    with pytest.raises(InvalidInput, match=r"Line 1 is not a statement of heads"):
+        list(parse_statements([line]))
+
+
 def test_either_key_of_the_pair_verifies() -> None:
     private = KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     public = KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
