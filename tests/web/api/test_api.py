@@ -162,7 +162,6 @@ def test_withdrawn_raters_are_missing_from_later_pages(staff_site: StaffSite) ->
     assert [one["standing"] for one in rows(http, f"{API}/pilot/raters")] == ["withdrawn", "withdrawn"]
 
 
-@sqlite_only
 def test_pages_are_stable_while_rows_are_added(staff_site: StaffSite) -> None:
     campaign = open_api_campaign(staff_site)
     rate(staff_site, campaign, 3)

@@ -94,7 +94,6 @@ def test_conversations_are_sorted_and_filtered(staff_site: StaffSite, rater: Rat
         assert browser.get(CHATS, params={"order": "success", "after": place}).status_code == 422, place
 
 
-@sqlite_only
 def test_the_last_pick_of_an_exchange_counts_in_filters(staff_site: StaffSite, rater: RaterRow) -> None:
     exchange_id, _ = send_message(staff_site.platform, rater, begin_chat(staff_site.platform, rater), "Never mind.")
     browser = staff_site.owner("owner")
@@ -162,7 +161,6 @@ def test_responses_are_rendered_where_the_campaign_says_so(staff_site: StaffSite
     assert sum('**<mark title="Possible email address">ann@example.org</mark>**' in page for page in pages) == 1
 
 
-@sqlite_only
 def test_reviews_are_shown_and_filtered_by_tag(staff_site: StaffSite, campaign: CampaignRow) -> None:
     finish_chat(staff_site.platform, enter(staff_site.platform, campaign.key), ResponsePick(strength=3))
     items = list_conversation_items(staff_site.platform, "pilot", staff_id=campaign.staff_id, now=NOW)

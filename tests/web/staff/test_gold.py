@@ -272,7 +272,6 @@ def test_a_file_and_a_source_are_required(staff_site: StaffSite) -> None:
     assert "the source: It is missing" in upload_platinum(ada, "item_id,label\nitem-0,Yes\n", source=" ").text
 
 
-@sqlite_only
 def test_hostile_conversations_are_escaped(staff_site: StaffSite) -> None:
     talk = Conversation.from_turns([("human", HOSTILE), ("bot", HOSTILE)])
     open_gold_campaign(staff_site, rated=(Item("item-0", talk),), click_to_reveal=True)

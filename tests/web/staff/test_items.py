@@ -84,7 +84,6 @@ def summaries(staff_site: StaffSite, campaign: CampaignRow) -> dict[tuple[int, s
         return load_item_summaries(tx, campaign.id)
 
 
-@sqlite_only
 def test_pages_of_a_list_are_complete(
     staff_site: StaffSite, campaign: CampaignRow, monkeypatch: pytest.MonkeyPatch
 ) -> None:

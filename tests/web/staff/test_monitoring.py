@@ -192,7 +192,6 @@ def test_withdrawn_raters_are_gone_from_both_pages(staff_site: StaffSite, campai
     assert send(browser, path, verdict="keep", reason="x").status_code == 404
 
 
-@sqlite_only
 def test_texts_of_the_campaign_are_escaped(staff_site: StaffSite) -> None:
     answer, group = "<img src=x onerror=alert(1)>", "<b>old</b>"
     questions = [{"name": "Q_safe", "text": "Is it?", "scale": ["No", answer]}]
