@@ -18,19 +18,18 @@ def test_a_campaign_has_its_own_plans_the_latest_first(database: Database) -> No
     pilot = open_campaign(platform)
     staff_id = pilot.staff_id
     other = campaigns.create_campaign(platform, definition("other"), (), staff_id=staff_id, now=NOW)
+    pool, groups = NewPlan(question="pool", file="{}"), NewPlan(question="groups", file="{}")
+    precision = NewPlan(question="precision", file='{"raters": 9}', content="[]")
     with database.writing() as tx:
         first, second, foreign = (
-            campaign_plans.add_plan(
-                tx, campaign_id, NewPlan(question=question, file="{}"), staff_id=staff_id, now=NOW + minutes * MINUTE
-            )
-            for minutes, (campaign_id, question) in enumerate(
-                ((pilot.id, "pool"), (pilot.id, "groups"), (other.id, "precision"))
-            )
+            campaign_plans.add_plan(tx, campaign_id, plan, staff_id=staff_id, now=NOW + minutes * MINUTE)
+            for minutes, (campaign_id, plan) in enumerate(((pilot.id, pool), (pilot.id, groups), (other.id, precision)))
         )
         assert [row.id for row in campaign_plans.list_plans(tx, pilot.id)] == [second, first]
-        assert [row.question for row in campaign_plans.list_plans(tx, other.id)] == ["precision"]
+        (row,) = campaign_plans.list_plans(tx, other.id)
+        assert (row.id, row.question) == (foreign, "precision")
         assert campaign_plans.find_plan(tx, pilot.id, foreign) is None
-        assert campaign_plans.find_plan(tx, other.id, foreign) is not None
+        assert campaign_plans.find_plan(tx, other.id, foreign) == (row, precision.file, precision.content)
 
 
 def test_the_latest_plans_and_the_adopted_one_are_not_deleted(database: Database) -> None:

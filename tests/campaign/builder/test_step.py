@@ -513,6 +513,14 @@ def test_a_preview_drops_invalid_rows_and_leaves_their_neighbours_alone() -> Non
     assert preview({"name": "Q_2", "scale": ["No", "Yes"]}) == [whole[0], ("Q_2", "…"), *whole[1:]]
 
 
+def test_a_preview_shows_texts_that_are_in_other_languages_alone() -> None:
+    question = {"name": "Q_1", "text": {"de": "Sicher?", "fr": "Sûr ?"}, "scale": ["No", "Yes"]}
+    title = {"de": "Sicherheit", "fr": "Sûreté"}
+    questionnaire = {"name": "q", "title": title, "languages": ["de", "fr"], "questions": [question]}
+    shown = make_preview({**pilot(), "languages": ["en"], "questionnaire": questionnaire}, "en").questionnaire
+    assert (shown.title, shown.questions[0].text) == ({"en": "Sicherheit"}, {"en": "Sicher?"})
+
+
 @pytest.mark.parametrize("number", ["0000009", "9" * 5_000])
 def test_buttons_of_rows_that_do_not_exist_change_nothing(number: str) -> None:
     assert move_row("abc", f"remove checks.{number}", "checks") == ["a", "b", "c"]
