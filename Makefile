@@ -136,6 +136,7 @@ reproduce: $(READY)  ## compare published values with ours, write docs/generated
 	$(BIN)/python reproduce/dices.py
 	$(BIN)/python reproduce/grasp.py
 	$(BIN)/python reproduce/vetting.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python reproduce/aggregation.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python reproduce/intersectional.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python reproduce/gallery.py
 

@@ -1,12 +1,14 @@
-"""Measure the size of filter audits, mixed models of attempts and group effects, and write docs/generated/*-sizes.md.
+"""Measure the size of filter audits, mixed models of attempts and group effects, and the coverage of shares and gold.
 
-.venv/bin/python -m benchmarks.model_sizes
+.venv/bin/python -m benchmarks.model_sizes    # writes docs/generated/*-sizes.md, share-coverage.md and gold-coverage.md
 """
 
 import argparse
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from tests.support.gold_simulations import simulate_gold_misses
 from tests.support.model_sizes import (
     FILTERS,
     N_RATERS,
@@ -26,6 +28,12 @@ PEOPLE, SLOPES = (10, 15, 30, 100), (0.0, 0.5)
 SHARES = (0.1, 0.35)
 CLUSTERS = ((324, 0.0), (324, 1.0), (324, 1.4), (100, 1.0), (40, 0.9), (20, 0.8))
 """Red-teamers, and the standard deviation of the logarithm of their numbers of attempts."""
+POOLS = (
+    *((4, 120, 1.0), (8, 120, 1.0), (20, 30, 1.0), (20, 60, 1.0), (20, 120, 1.0), (20, 350, 1.0), (60, 120, 1.0)),
+    (40, 120, 0.2),
+)
+"""Raters, items and the share of items that a rater rated, of comparisons with gold."""
+REPLICATES = 199
 DRAWS = 99
 AXES = ("rater_view", "rater_gender", "rater_age")
 
@@ -88,6 +96,28 @@ def write_shares(simulations: int) -> None:
     (DOCS / "share-coverage.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def write_gold(simulations: int) -> None:
+    """Write the coverage of the intervals of gold against crowd."""
+    lines = [
+        "% Made by `benchmarks/model_sizes.py`; do not edit.",
+        "",
+        "| Raters | Items | Rated | Disagreement | Alpha |",
+        "|" + "--:|" * 5,
+    ]
+    for n_raters, n_items, rated in POOLS:
+        *_, misses = islice(simulate_gold_misses(n_raters, n_items, rated=rated, replicates=REPLICATES), simulations)
+        cells = [f"{100 * (1 - missed / simulations):.1f}" for missed in misses]
+        lines.append(f"| {n_raters} | {n_items} | {100 * rated:.0f} % | " + " | ".join(cells) + " |")
+        print(lines[-1], flush=True)
+    error = 100 * np.sqrt(0.05 * 0.95 / simulations)
+    lines += [
+        "",
+        f"In percent, of 95 % intervals with {REPLICATES} replicates, over {simulations:,} simulations each (standard "
+        f"error {error:.1f} points).",
+    ]
+    (DOCS / "gold-coverage.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def write_groups(simulations: int) -> None:
     """Write how often the gate of the groups model finds a minority, and groups that do not differ."""
     few = [
@@ -115,11 +145,13 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=1000, help="of attempts and shares")
     parser.add_argument("--audits", type=int, default=400, help="simulations of the audit of a filter")
     parser.add_argument("--searches", type=int, default=100, help="simulations of the search for group effects")
-    parser.add_argument("--only", action="append", choices=("attempts", "shares", "audit", "groups"))
+    parser.add_argument("--pools", type=int, default=500, help="simulations of comparisons with gold")
+    parser.add_argument("--only", action="append", choices=("attempts", "shares", "gold", "audit", "groups"))
     options = parser.parse_args()
     pages = {
         "attempts": (write_attempts, options.simulations),
         "shares": (write_shares, options.simulations),
+        "gold": (write_gold, options.pools),
         "audit": (write_audit, options.audits),
         "groups": (write_groups, options.searches),
     }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduce import dices, grasp, intersectional
+from reproduce import aggregation, dices, grasp, intersectional
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +25,13 @@ def test_the_page_of_grasp(folder: Path) -> None:
 @pytest.mark.slow
 def test_the_page_of_intersectional_models(folder: Path) -> None:
     assert intersectional.page(folder) == intersectional.PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", aggregation.DESCRIPTIONS)
+def test_the_pages_of_aggregation(folder: Path, name: str) -> None:
+    path = aggregation.PAGES / f"{name}.md"
+    assert aggregation.page(name, aggregation.read(folder)) == path.read_text(encoding="utf-8")
 
 
 def test_differences_are_explained(folder: Path) -> None:
