@@ -147,7 +147,6 @@ def alpha_intervals(
     >>> low.shape, bool(low[0] < high[0])
     ((1,), True)
     """
-    group = group.astype(np.int32)
     inside = np.arange(int(group.max()) + 1)
     outside = np.full_like(inside, -1)
     parts: list[list[FloatArray]] = [[], [], []]

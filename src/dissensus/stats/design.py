@@ -284,7 +284,7 @@ def sum_ratings(
     if isinstance(design, BlockedDesign):
         pass_over(design, partial(_add_block, (group, inside, outside), rater_weight, item_weight), sums)
         return sums
-    inside, outside = inside.astype(np.int64), outside.astype(np.int64)
+    group, inside, outside = to_int32(group), inside.astype(np.int64), outside.astype(np.int64)
     if not weights and design.prefers_packing(int(group.max()) + 1):
         packed, logs = design.packed, kernels.tables(design.most_ratings)
 
@@ -292,8 +292,7 @@ def sum_ratings(
             kernels.fill_bits(sums[part], packed, group[part], inside, outside, *logs)
 
     else:
-        rater_weight = np.ones((1, design.n_raters), np.int32) if rater_weight is None else rater_weight
-        item_weight = np.ones((1, design.n_items), np.int32) if item_weight is None else item_weight
+        rater_weight, item_weight = to_weight(rater_weight, design.n_raters), to_weight(item_weight, design.n_items)
         lists, logs = design.by_item, kernels.tables(design.most_ratings * int(rater_weight.max()))
         arrays = (group, rater_weight, item_weight)
 
@@ -303,6 +302,16 @@ def sum_ratings(
 
     run_in_threads(fill, n_replicates)
     return sums
+
+
+def to_int32(codes: IntArray) -> Int32Array:
+    """Return codes or weights in the one type that kernels are compiled for: each other type takes a compilation."""
+    return np.ascontiguousarray(codes, np.int32)
+
+
+def to_weight(weight: IntArray | None, n: int) -> Int32Array:
+    """Return bootstrap weights for kernels, by default of one replicate, in which each of `n` enters once."""
+    return np.ones((1, n), np.int32) if weight is None else to_int32(weight)
 
 
 def _add_block(

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput
 from dissensus.stats import kernels
 from dissensus.stats.counts import as_floats
-from dissensus.stats.design import Block, BlockedDesign, Design, pass_over, run_in_threads
+from dissensus.stats.design import Block, BlockedDesign, Design, pass_over, run_in_threads, to_int32
 from dissensus.stats.distance import check_values
 from dissensus.stats.result import FloatArray, Int32Array, Int64Array, IntArray, divide_or_nan
 
@@ -213,12 +213,12 @@ def zero_pairs(group: IntArray, n_replicates: int) -> tuple[FloatArray, Int64Arr
 def add_pairs(design: Design, group: IntArray, divergence: Divergence, total: FloatArray, shared: Int64Array) -> None:
     """Add the divergences on the items of a design, and their number, to those of each pair of groups."""
     if divergence is total_variation:
-        lists = design.by_item
+        lists, codes = design.by_item, to_int32(group)
 
         def fill(part: slice) -> None:
-            kernels.fill_pairs(total[part], shared[part], *lists, group[part], design.n_categories)
+            kernels.fill_pairs(total[part], shared[part], *lists, codes[part], design.n_categories)
 
-        run_in_threads(fill, len(group))
+        run_in_threads(fill, len(codes))
         return
     n_groups = int(group.max()) + 1
     for block in _blocks(design, n_groups):

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.stats import kernels as published_kernels
-from dissensus.stats.design import Block, BlockedDesign, Design, pass_over, sum_ratings
+from dissensus.stats.design import Block, BlockedDesign, Design, pass_over, sum_ratings, to_int32
 from dissensus.stats.divergence import Divergence, add_pairs, mean_pairwise, zero_pairs
 from dissensus.stats.groups import kernels
 from dissensus.stats.groups.statistics import published_statistics
@@ -245,11 +245,12 @@ def _describe_assignments(
     design: Design | BlockedDesign, groups: IntArray, inside: IntArray, outside: IntArray
 ) -> FloatArray:
     """Return mean ratings per rated item, their mean inverse and square, and rated items of each side, (B, C, 2, 4)."""
-    result, codes = np.zeros((len(groups), len(inside), 2, 4)), groups.astype(np.int32)
+    result, codes = np.zeros((len(groups), len(inside), 2, 4)), to_int32(groups)
+    sides = inside.astype(np.int64), outside.astype(np.int64)
 
     def fill(block: Block, total: FloatArray) -> None:
         starts, raters, _ = block.design.by_item
-        kernels.describe_assignments(total, starts, raters, codes, inside, outside)
+        kernels.describe_assignments(total, starts, raters, codes, *sides)
 
     pass_over(design, fill, result)
     result[..., :3] /= np.maximum(1, result[..., 3:])

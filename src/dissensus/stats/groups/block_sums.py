@@ -3,7 +3,7 @@
 import numpy as np
 
 from dissensus.stats import kernels as published_kernels
-from dissensus.stats.design import Block, BlockedDesign, Design, pass_over, run_in_threads
+from dissensus.stats.design import Block, BlockedDesign, Design, pass_over, run_in_threads, to_int32
 from dissensus.stats.groups import kernels, resample_kernels
 from dissensus.stats.result import FloatArray, IntArray
 
@@ -23,7 +23,7 @@ def sum_items(
     inside, outside, worth, _ = compared
     n_groups, n_scored = int(group.max(initial=-1)) + 1, 0 if total is None else design.n_raters
     scores = np.zeros((len(group), n_scored, kernels.score_width(inside.size, n_groups)))
-    own, codes = np.zeros((len(group), design.n_raters, worth.size)), group.astype(np.int32, copy=False)
+    own, codes = np.zeros((len(group), design.n_raters, worth.size)), to_int32(group)
 
     def fill(block: Block, *totals: FloatArray) -> None:
         def fill_part(part: slice) -> None:

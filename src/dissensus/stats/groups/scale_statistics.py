@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.stats import kernels
-from dissensus.stats.design import METRICS, Design, run_in_threads, sum_ratings
+from dissensus.stats.design import METRICS, Design, run_in_threads, sum_ratings, to_int32, to_weight
 from dissensus.stats.groups import scale_kernels
 from dissensus.stats.groups.scale import OrderedScale, mid_ranks
 from dissensus.stats.result import ZERO, FloatArray, IntArray
@@ -87,11 +87,7 @@ def ordered_statistics(
     marginals, shared_in, shared_out, _ = np.moveaxis(blocks, -2, 0)
     own, shared = _points(scale, marginals), _points(scale, shared_in + shared_out)
     sums = np.zeros((*first.shape[:2], scale_kernels.N_SUMS))
-    arrays = (
-        group,
-        np.ones((1, design.n_raters), np.int32) if rater_weight is None else rater_weight,
-        np.ones((1, design.n_items), np.int32) if item_weight is None else item_weight,
-    )
+    arrays = to_int32(group), to_weight(rater_weight, design.n_raters), to_weight(item_weight, design.n_items)
     lists, sides = design.by_item, (inside.astype(np.int64), outside.astype(np.int64))
     errors = rater_weight is None and item_weight is None and not is_published
 

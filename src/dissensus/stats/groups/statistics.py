@@ -8,7 +8,7 @@ import numpy as np
 from dissensus.errors import InvalidInput
 from dissensus.stats import kernels as published_kernels
 from dissensus.stats.bootstrap import Resample
-from dissensus.stats.design import BlockedDesign, Design, run_in_threads, statistics
+from dissensus.stats.design import BlockedDesign, Design, run_in_threads, statistics, to_int32
 from dissensus.stats.groups import kernels, resample_kernels
 from dissensus.stats.groups.block_sums import list_runs, sum_items, sum_published_resamples, sum_resamples
 from dissensus.stats.groups.scale_statistics import ordered_metrics, ordered_statistics
@@ -141,7 +141,7 @@ def group_statistics(
     n_replicates = len(group)
     sums, pairs = _empty_sums(group, inside, n_replicates)
     total = np.zeros(n_replicates)
-    inside, outside = inside.astype(np.int64), outside.astype(np.int64)
+    group, inside, outside = to_int32(group), inside.astype(np.int64), outside.astype(np.int64)
     worth, alike = _worth(design, answer)
     if isinstance(design, BlockedDesign):
         sum_items(design, group, (inside, outside, worth, alike), sums, pairs, total)
@@ -155,10 +155,10 @@ def group_statistics(
 
     else:
         compared = inside, outside, worth, alike
-        groups, lists = group.astype(np.int32, copy=False), design.by_item
+        lists = design.by_item
 
         def fill(part: slice) -> None:
-            kernels.fill_items(sums[part], pairs[part], total[part], *lists, groups[part], *compared)
+            kernels.fill_items(sums[part], pairs[part], total[part], *lists, group[part], *compared)
 
     run_in_threads(fill, n_replicates)
     return _add_ordered(_summarise(sums, pairs, total), design, group, inside, outside)
@@ -291,7 +291,7 @@ def resample_statistics(
     1.0
     """
     _check_codes(design, group, inside, outside, answer)
-    group, inside, outside = group.astype(np.int32), inside.astype(np.int64), outside.astype(np.int64)
+    group, inside, outside = to_int32(group), inside.astype(np.int64), outside.astype(np.int64)
     compared = inside, outside, *_worth(design, answer)
     lists = () if isinstance(design, BlockedDesign) else (design.marks, *_list_runs(design, group))
 
@@ -339,8 +339,7 @@ def resample_published(
     1.0
     """
     _check_codes(design, group, inside, outside, 0)
-    inside, outside = inside.astype(np.int64), outside.astype(np.int64)
-    group = group.astype(np.int32)
+    group, inside, outside = to_int32(group), inside.astype(np.int64), outside.astype(np.int64)
     lists = () if isinstance(design, BlockedDesign) else (design.marks, *list_runs(design, group))
 
     def compute(rater_weight: IntArray, item_weights: IntArray) -> tuple[FloatArray]:
@@ -377,6 +376,7 @@ def _resample(
     `compute` returns the sums of replicates of raters (B, R), each with V weightings of the items (B, V, I).
     """
     replicates: dict[Resample, tuple[tuple[FloatArray, ...], dict[str, IntArray | None]]] = {}
+    rater_weight, item_weight = (None if w is None else to_int32(w) for w in (rater_weight, item_weight))
     if rater_weight is not None:
         once = np.ones((len(rater_weight), design.n_items), np.int32)
         sums = compute(rater_weight, np.stack([once] if item_weight is None else [item_weight, once], axis=1))
