@@ -25,18 +25,19 @@ def items(real_data: Callable[[str], Path]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def files(items: Path) -> dict[Path, str]:
-    return gallery.files()
+def files() -> dict[Path, str]:
+    paths = [gallery.REPORT, *gallery.PICTURES.iterdir(), *gallery.GENERATED.iterdir()]
+    return {path: path.read_text(encoding="utf-8") for path in paths}
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("items")
 def test_the_gallery_is_up_to_date(files: dict[Path, str]) -> None:
-    paths = {gallery.REPORT, *gallery.PICTURES.iterdir(), *gallery.GENERATED.iterdir()}
-    assert paths == set(files)
-    assert [path.name for path, text in files.items() if path.read_text(encoding="utf-8") != text] == []
+    made = gallery.files()
+    assert set(files) == set(made)
+    assert [path.name for path, text in made.items() if files[path] != text] == []
 
 
-@pytest.mark.slow
 def test_no_text_of_a_conversation_is_shown(files: dict[Path, str], items: Path) -> None:
     texts = pl.read_csv(items).select(pl.concat_str("context", "response", separator="\n")).to_series()
     utterances = {
@@ -46,7 +47,6 @@ def test_no_text_of_a_conversation_is_shown(files: dict[Path, str], items: Path)
     assert [sentence for sentence in utterances if len(sentence) > 25 and sentence in page_text] == []
 
 
-@pytest.mark.slow
 def test_the_report_and_the_pictures_are_small(files: dict[Path, str]) -> None:
     sizes = {path: len(text.encode()) for path, text in files.items()}
     assert sizes.pop(gallery.REPORT) < 1_500_000
