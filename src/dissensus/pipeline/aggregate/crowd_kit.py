@@ -118,8 +118,7 @@ def expect_truth(item: IntArray, prior: FloatArray, rating: FloatArray) -> tuple
 
     `rating` is the log-probability of each rating given each true answer, shape (N, K); `prior` that of each answer.
     """
-    joint = np.tile(prior, (int(item.max()) + 1, 1))
-    np.add.at(joint, item, rating)
+    joint = prior + np.stack([np.bincount(item, of_answer) for of_answer in rating.T], axis=1)
     likelihood = np.logaddexp.reduce(joint, axis=1, keepdims=True)
     return np.exp(joint - likelihood), float(likelihood.sum())
 

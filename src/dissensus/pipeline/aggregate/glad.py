@@ -52,7 +52,8 @@ def fit_glad(answers: LabelMatrix, iterations: int, _seed: int) -> LabelModelFit
 def _expect(answers: LabelMatrix, parameters: Parameters, n_answers: int) -> tuple[FloatArray, float]:
     """Return the probability of each true answer, shape (I, K), and the log-likelihood."""
     logit = parameters.ability[answers.rater] * np.exp(parameters.log_ease)[answers.item]
-    right, wrong = -np.logaddexp(0, -logit), -np.logaddexp(0, logit) - np.log(n_answers - 1)
+    right = -np.logaddexp(0, -logit)
+    wrong = right - logit - np.log(n_answers - 1)
     rating = np.where(answers.answer[:, None] == np.arange(n_answers), right[:, None], wrong[:, None])
     return expect_truth(answers.item, np.full(n_answers, -np.log(n_answers)), rating)
 
@@ -60,39 +61,40 @@ def _expect(answers: LabelMatrix, parameters: Parameters, n_answers: int) -> tup
 def _maximise(answers: LabelMatrix, parameters: Parameters, right: FloatArray) -> Parameters:
     """Raise the expected log posterior density, with the probability of each rating to be right, shape (N,)."""
     ability, log_ease = parameters
-    ease = np.exp(log_ease)[answers.item]
-    ability = _step(ability, answers.rater, right, lambda values: (values[answers.rater] * ease, ease))
-
-    def derive_items(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        logit = ability[answers.rater] * np.exp(values)[answers.item]
-        return logit, logit
-
-    return Parameters(ability, _step(log_ease, answers.item, right, derive_items))
+    ability = _step(ability, answers.rater, right, np.exp(log_ease)[answers.item], np.asarray, np.ones_like)
+    return Parameters(ability, _step(log_ease, answers.item, right, ability[answers.rater], np.exp, np.exp))
 
 
 def _step(
-    values: FloatArray, owner: IntArray, right: FloatArray, link: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+    values: FloatArray,
+    owner: IntArray,
+    right: FloatArray,
+    factor: FloatArray,
+    link: Callable[[FloatArray], FloatArray],
+    derivative: Callable[[FloatArray], FloatArray],
 ) -> FloatArray:
     """Return the values after a step of Fisher scoring, halved for each value until its objective does not fall.
 
-    `owner` is the value of each rating, and `link` returns the logit of each rating and its derivative.
+    `owner` is the value of each rating. The logit of a rating is the `link` of this value times its `factor`.
     """
-    logit, slope = link(values)
+    logit, slope = link(values)[owner] * factor, derivative(values)[owner] * factor
     chance = 0.5 * (1 + np.tanh(logit / 2))
     gradient = np.bincount(owner, (right - chance) * slope, len(values)) - (values - PRIOR_MEAN)
     information = np.bincount(owner, chance * (1 - chance) * slope**2, len(values)) + 1
     objective, step = _objective(values, owner, right, logit), gradient / information
+    falls = np.ones(len(values), np.bool_)
     for _ in range(HALVINGS):
-        falls = _objective(values + step, owner, right, link(values + step)[0]) < objective
+        # Only ratings of values that fell, few after the first step.
+        rows = np.flatnonzero(falls[owner])
+        logit = link(values + step)[owner[rows]] * factor[rows]
+        falls &= _objective(values + step, owner[rows], right[rows], logit) < objective
         if not falls.any():
-            break
+            return values + step
         step = np.where(falls, step / 2, step)
-    else:
-        step = np.where(falls, 0.0, step)
-    return values + step
+    return values + np.where(falls, 0.0, step)
 
 
 def _objective(values: FloatArray, owner: IntArray, right: FloatArray, logit: FloatArray) -> FloatArray:
     """Return the expected log posterior density of each value, up to a constant."""
-    expected = -right * np.logaddexp(0, -logit) - (1 - right) * np.logaddexp(0, logit)
+    expected = -np.logaddexp(0, -logit) - (1 - right) * logit
     return np.bincount(owner, expected, len(values)) - (values - PRIOR_MEAN) ** 2 / 2

@@ -11,6 +11,8 @@ from dissensus.stats.multilevel import kernels
 from dissensus.stats.result import FloatArray
 
 NODES: Final = 21
+_POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(NODES)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,7 +74,6 @@ def predict_shares(location: FloatArray, thresholds: FloatArray, variation: Rate
             f"Locations have shape {location.shape}, variances {variation.variance.shape} and thresholds "
             f"{thresholds.shape}; the first two are (draws, places), the third (draws, answers - 1)."
         )
-    points, weights = np.polynomial.hermite_e.hermegauss(NODES)
     variance, sds, slopes = variation.variance, np.empty(0), np.empty(0)
     if variation.width_sds is not None and variation.width_covariances is not None:
         sds = variation.width_sds
@@ -80,11 +81,10 @@ def predict_shares(location: FloatArray, thresholds: FloatArray, variation: Rate
         variance = np.maximum(variance - (slopes * variation.width_covariances)[:, None], 0)
     shares = np.empty((*location.shape, thresholds.shape[1] + 1))
     location, variance, thresholds = (np.ascontiguousarray(array) for array in (location, variance, thresholds))
-    weights = weights / weights.sum()
 
     def fill(part: slice) -> None:
         by_draw = (location[part], variance[part], thresholds[part], sds[part], slopes[part])
-        kernels.fill_shares(*by_draw, points, weights, link, shares[part])
+        kernels.fill_shares(*by_draw, _POINTS, _WEIGHTS, link, shares[part])
 
     run_in_threads(fill, len(location))
     return shares
