@@ -112,8 +112,8 @@ def write_gold(simulations: int) -> None:
     error = 100 * np.sqrt(0.05 * 0.95 / simulations)
     lines += [
         "",
-        f"In percent, of 95 % intervals with {REPLICATES} replicates, over {simulations:,} simulations each (standard "
-        f"error {error:.1f} points).",
+        f"Coverage of 95 % intervals with {REPLICATES} replicates, in percent, over {simulations:,} simulations each "
+        f"(standard error {error:.1f} points).",
     ]
     (DOCS / "gold-coverage.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
