@@ -138,6 +138,7 @@ reproduce: $(READY)  ## compare published values with ours, write docs/generated
 	$(BIN)/python reproduce/vetting.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python reproduce/aggregation.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python reproduce/intersectional.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python reproduce/planning.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python reproduce/gallery.py
 
 local-bot: $(READY)  ## install a small language model for chatbots of kind local
