@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -80,6 +81,16 @@ def test_a_reading_transaction_stores_nothing(database: Database) -> None:
     assert load_names(database) == []
 
 
+@pytest.fixture(params=["UTC", "JST-9"])
+def _zone_of_the_machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("_zone_of_the_machine")
 def test_times_come_back_in_utc_to_the_microsecond(database: Database) -> None:
     elsewhere = NOW.astimezone(timezone(timedelta(hours=9)))
     with database.writing() as tx:

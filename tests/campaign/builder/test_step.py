@@ -546,6 +546,19 @@ def test_values_that_toml_cannot_bound_stay_text(text: str) -> None:
     assert TomlField(label="Parameters").read({"parameters": text}, "parameters", None, {}) == text
 
 
+def test_a_form_without_a_table_of_toml_keeps_it() -> None:
+    field, old = TomlField(label="Parameters"), {"temperature": 0.7}
+    assert field.read({}, "parameters", old, {}) == old
+    assert field.read({"parameters": ""}, "parameters", old, {}) is None
+
+
+@pytest.mark.parametrize("name", ["dices-350", "from-elsewhere"])
+def test_the_questionnaire_of_a_definition_can_be_chosen(name: str) -> None:
+    node = FIELDS["questionnaire"].show(name, FieldContext(name="questionnaire", path=("questionnaire",)))
+    assert node.value == name
+    assert [value for value, _ in node.options].count(name) == 1
+
+
 def test_a_definition_that_nests_too_deep_is_refused() -> None:
     table: dict[str, Any] = {}
     for _ in range(100_000):
