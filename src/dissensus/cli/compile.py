@@ -16,7 +16,7 @@ REPLICATES, N_ITEMS, PER_ITEM, N_PAIRS = 5, 40, 20, 8
 
 
 def compile_kernels() -> None:
-    """Compile the kernels of analyses, reports, multilevel and preference models, and keep them for all later commands.
+    """Compile the kernels of analyses, reports and models, and keep them for all later commands.
 
     Otherwise the first command that needs a kernel compiles it, which takes a minute or two. `make setup` does
     this; after an installation with pip, run it once. Kernels are kept beside the package, or in NUMBA_CACHE_DIR. Rare
