@@ -21,7 +21,8 @@ from dissensus.schema.ratings.table import Ratings
 from tests.pipeline.tables import simulate_frame
 
 def compiled():
-    rooms = [vars(module) for name, module in sorted(sys.modules.items()) if name.startswith(("dissensus.stats.", "dissensus.preference."))]
+    prefixes = ("dissensus.stats.", "dissensus.preference.")
+    rooms = [vars(module) for name, module in sorted(sys.modules.items()) if name.startswith(prefixes)]
     return {kernel: list(kernel.signatures) for room in rooms for kernel in room.values()
             if isinstance(kernel, Dispatcher)}
 
