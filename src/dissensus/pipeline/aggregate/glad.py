@@ -75,7 +75,8 @@ def _step(
 ) -> FloatArray:
     """Return the values after a step of Fisher scoring, halved for each value until its objective does not fall.
 
-    `owner` is the value of each rating. The logit of a rating is the `link` of this value times its `factor`.
+    `owner` is the value of each rating. The logit of a rating is its `factor` times the `link` of this value, which has
+    the given `derivative`.
     """
     logit, slope = link(values)[owner] * factor, derivative(values)[owner] * factor
     chance = 0.5 * (1 + np.tanh(logit / 2))
@@ -84,7 +85,7 @@ def _step(
     objective, step = _objective(values, owner, right, logit), gradient / information
     falls = np.ones(len(values), np.bool_)
     for _ in range(HALVINGS):
-        # Only ratings of values that fell, few after the first step.
+        # Ratings of values whose objective fell; after the first halving they are few.
         rows = np.flatnonzero(falls[owner])
         logit = link(values + step)[owner[rows]] * factor[rows]
         falls &= _objective(values + step, owner[rows], right[rows], logit) < objective
