@@ -338,13 +338,32 @@ def test_checks_are_blanked_before_attributes() -> None:
     assert genders == ["Woman"]
 
 
-def test_raters_without_an_answer_hide_nobody() -> None:
+@pytest.mark.parametrize("word", [" NaN ", "None", ""])
+def test_raters_without_an_answer_hide_nobody(word: str) -> None:
     silent = pl.col("rater_id").is_in(["person-0", "person-1"])
-    table = make_table().with_columns(Q_overall=pl.when(silent).then(pl.lit(" NaN ")).otherwise("Q_overall"))
+    table = make_table().with_columns(Q_overall=pl.when(silent).then(pl.lit(word)).otherwise("Q_overall"))
     assessed = assess(make_source(table))
     assert failed(assessed.verdict) == ["anonymity"]
-    assert "2 raters without an answer are left out." in find_check(assessed.verdict, "anonymity").check.internal
+    assert "Left out without an answer: 2 raters." in find_check(assessed.verdict, "anonymity").check.internal
     assert assessed.publication.table["rater_id"].n_unique() == 10
+
+
+def test_answers_are_published_as_readers_read_them() -> None:
+    """Spaces, words for missing answers and decimals of whole numbers are left out; numbers and orders stay."""
+    row = pl.int_range(pl.len())
+    order = pl.Enum(["None", "mild", "severe"])
+    table = make_table().with_columns(
+        Q_overall=pl.when(row % 5 == 0).then(pl.lit("None")).otherwise(pl.format(" {} ", "Q_overall")),
+        Q_severity=pl.format("{}.0", row % 4),
+        Q_speed=(row % 4).cast(pl.Float64),
+        Q_harm=pl.when(row % 5 == 0).then(pl.lit("None")).otherwise(pl.lit("mild")).cast(order),
+    )
+    published = assess(make_source(table)).publication.table
+    assert set(published["Q_overall"]) == {None, "No", "Unsure", "Yes"}
+    assert set(published["Q_severity"]) == {"0", "1", "2", "3"}
+    assert published["Q_speed"].dtype == pl.Float64
+    assert published["Q_speed"].n_unique() == 4
+    assert (published["Q_harm"].dtype, set(published["Q_harm"])) == (order, {"None", "mild"})
 
 
 def test_a_value_in_one_row_is_that_of_the_rater() -> None:
@@ -416,6 +435,53 @@ def test_unanimous_cells_are_refused_where_diversity_is_asked() -> None:
     assert failed(assess(other, anonymity={"l": 2}, question="Q_overall").verdict) == ["diversity"]
 
 
+def test_answers_without_an_order_are_judged_for_diversity() -> None:
+    kinds = pl.when(pl.int_range(pl.len()) % 12 < 5).then(pl.lit("mild")).otherwise(pl.lit("severe"))
+    verdict = assess(make_source(make_table().with_columns(Q_kind=kinds)), anonymity={"l": 2}).verdict
+    evidence = find_check(verdict, "diversity").check.evidence
+    assert evidence[1] == "Q_kind: 24 of 24 cells and items have fewer than 2."
+
+
+def test_a_second_showing_does_not_make_a_cell_diverse() -> None:
+    table = make_table().with_columns(Q_overall=pl.lit("No"), repeat=pl.lit(1))
+    again = table.with_columns(Q_overall=pl.lit("Yes"), repeat=pl.lit(2))
+    verdict = assess(make_source(pl.concat([table, again])), anonymity={"l": 2}).verdict
+    evidence = find_check(verdict, "diversity").check.evidence
+    assert evidence == ("Q_overall: 24 of 24 cells and items have fewer than 2.",)
+
+
+def name_questions(*questions: str, table: pl.DataFrame | None = None) -> Any:
+    """The source of a campaign with questions of these names, the second of which has one answer."""
+    table = (make_table() if table is None else table).rename({"Q_overall": questions[0]})
+    return make_source(
+        table.with_columns(pl.lit("No").alias(name) for name in questions[1:]),
+        questions=questions,
+        question=questions[0],
+    )
+
+
+@pytest.mark.parametrize("questions", [("harmful",), ("harmful", "polite"), ("Q_harmful", "polite")])
+def test_questions_of_a_campaign_are_judged_under_any_name(questions: tuple[str, ...]) -> None:
+    verdict = assess(name_questions(*questions), anonymity={"l": 2}).verdict
+    evidence = find_check(verdict, "diversity").check.evidence
+    assert tuple(line.split(":")[0] for line in evidence) == questions
+    assert evidence[1:] == ("polite: 24 of 24 cells and items have fewer than 2.",) * (len(questions) - 1)
+    assert failed(verdict) == (["diversity"] if len(questions) > 1 else [])
+
+
+def test_the_only_question_of_a_campaign_is_that_of_evidence() -> None:
+    assert assess(replace(name_questions("harmful"), question=None)).question == "harmful"
+
+
+def test_changes_of_questions_are_counted_under_any_name() -> None:
+    now = name_questions("harmful").table
+    changed = (pl.col("rater_id") == "person-0") & (pl.col("item_id") == "item0")
+    before = now.with_columns(harmful=pl.when(changed).then(pl.lit("Other")).otherwise(pl.format("{} ", "harmful")))
+    changes = compare_releases(before, now, "harmful")
+    assert changes.changed_ratings == 1
+    assert changes.alpha[1] == pytest.approx(compare_releases(make_table(), make_table()).alpha[1])
+
+
 def test_an_open_question_is_named() -> None:
     answers = {key: value for key, value in ANSWERS.items() if key != "ethics_review"}
     verdict = assess(answers=answers).verdict
@@ -452,6 +518,31 @@ def test_the_documents_state_pay_recruiter_pool_and_questions() -> None:
     assert protocol.startswith("Each rater answers 1 columns of questions about each item")
 
 
+@pytest.mark.parametrize(
+    "notation",
+    [
+        pl.col("Q_rating"),
+        pl.col("Q_rating").cast(pl.Float64),
+        pl.format("{}.0", "Q_rating"),
+        pl.format(" {} ", "Q_rating"),
+    ],
+)
+def test_the_datasheet_counts_answers_in_any_notation(notation: pl.Expr) -> None:
+    table = make_table().with_columns(Q_rating=pl.int_range(pl.len()) % 5 + 1, repeat=pl.lit(1)).drop("Q_overall")
+    again = table.filter(pl.col("item_id") == "item0").with_columns(repeat=pl.lit(2))
+    table = pl.concat([table, again])
+    source = make_source(table.with_columns(notation.alias("Q_rating")))
+    assessed = assess(source)
+    release = describe_release(
+        *(source, make_plan(), assessed.publication, assessed.ratings, assessed.question),
+        fingerprint=KEY.fingerprint,
+        software="Dissensus",
+        effects=ReleasedEffects(reason="None was asked for."),
+    )
+    expected = Counter(map(str, table["Q_rating"]))
+    assert (dict(release.answers), sum(expected.values())) == (dict(sorted(expected.items())), 12 * 13)
+
+
 # Attacks of a hostile reader
 
 
@@ -483,22 +574,63 @@ def test_two_releases_with_different_attributes_are_refused() -> None:
 def test_new_ids_do_not_keep_equal_answers_from_being_joined() -> None:
     table = make_table(n_items=20)
     renamed = table.with_columns(rater_id="new-" + pl.col("rater_id"))
-    joined = join_releases(renamed, table, 5)
+    joined = join_releases(renamed, table, ["Q_overall"], 5)
     assert (joined.n_matched, joined.by_ids) == (12, False)
     assert compare_releases(table, renamed, "Q_overall").gone_raters is None
 
 
+def test_no_name_of_a_question_keeps_equal_answers_from_being_joined() -> None:
+    source = name_questions("harmful", table=make_table(UNEVEN))
+    first = assess(source, drop=["rater_age"], anonymity={"k": 2}).publication.table
+    renamed = replace(source, previous=first.with_columns(rater_id="other-" + pl.col("rater_id")))
+    assert failed(assess(renamed, drop=["rater_gender"], anonymity={"k": 2}).verdict) == ["joins"]
+
+
+@pytest.mark.parametrize(
+    "notation",
+    [
+        pl.col("Q_rating").cast(pl.Float64),
+        pl.col("Q_rating").cast(pl.Float64).cast(pl.String),
+        pl.format(" {} ", "Q_rating"),
+        pl.col("Q_rating").cast(pl.String).cast(pl.Categorical),
+        pl.when(pl.col("Q_rating") == 2.5).then(pl.lit("2.50")).otherwise(pl.col("Q_rating").cast(pl.String)),
+    ],
+)
+@pytest.mark.parametrize("step", [1, 0.5])
+def test_no_notation_of_answers_keeps_them_from_being_joined(step: float, notation: pl.Expr) -> None:
+    numbers = pl.Series([random * step for random in np.random.default_rng(0).integers(2, 8, 12 * 12)])
+    texts = pl.col("Q_rating").map_elements("{:g}".format, return_dtype=pl.String)
+    table = make_table().with_columns(Q_rating=numbers if step < 1 else numbers.cast(pl.Int64))
+    before = table.with_columns(texts)
+    now = table.with_columns(notation.alias("Q_rating"), rater_id="new-" + pl.col("rater_id"))
+    assert join_releases(now, before, ["Q_rating"], 5).n_matched == 12
+    assert join_releases(before, now, ["Q_rating"], 5).n_matched == 12
+
+
+def test_words_and_case_do_not_keep_answers_from_being_joined() -> None:
+    """None in a release of an earlier version is an empty cell in the next one."""
+    missing = pl.int_range(pl.len()) % 5 == 0
+    before = make_table(n_items=20).with_columns(Q_a=pl.when(missing).then(pl.lit("None")).otherwise("Q_overall"))
+    now = before.with_columns(
+        Q_a=pl.when(missing).then(None).otherwise(pl.col("Q_overall").str.to_lowercase()),
+        rater_id="new-" + pl.col("rater_id"),
+    )
+    assert join_releases(now, before, ["Q_a"], 5).n_matched == 12
+
+
 def test_equal_ids_join_raters_whose_answers_are_alike() -> None:
     table = make_table().with_columns(Q_overall=pl.lit("Yes"))
-    assert join_releases(table, table, 5).n_matched == 12
-    assert join_releases(table.with_columns(rater_id="new-" + pl.col("rater_id")), table, 5).n_matched == 0
+    assert join_releases(table, table, ["Q_overall"], 5).n_matched == 12
+    assert (
+        join_releases(table.with_columns(rater_id="new-" + pl.col("rater_id")), table, ["Q_overall"], 5).n_matched == 0
+    )
 
 
 def test_many_raters_with_equal_answers_are_not_crossed() -> None:
     """Each of 20,000 raters could be any of 20,000: their pairs would not fit into memory."""
     ids = pl.Series(range(20_000)).cast(pl.String)
     before = pl.DataFrame({"item_id": "1", "rater_id": ids, "rater_gender": "Man", "Q_overall": "Yes"})
-    joined = join_releases(before.with_columns(rater_id="new-" + pl.col("rater_id")), before, 5)
+    joined = join_releases(before.with_columns(rater_id="new-" + pl.col("rater_id")), before, ["Q_overall"], 5)
     assert (joined.n_matched, joined.n_missing, joined.n_small) == (0, 0, 0)
 
 
@@ -509,7 +641,7 @@ def test_raters_who_are_not_found_again_still_hide_the_others() -> None:
     now = before.with_columns(
         rater_id="new-" + pl.col("rater_id"), Q_overall=pl.when(changed).then(pl.lit("None")).otherwise("Q_overall")
     )
-    joined = join_releases(now, before, 5)
+    joined = join_releases(now, before, ["Q_overall"], 5)
     assert (joined.n_matched, joined.n_missing, joined.n_small) == (3, 3, 0)
 
 
@@ -520,7 +652,7 @@ def test_raters_without_a_common_item_are_not_found_again() -> None:
         table.with_columns(item_id=pl.when(table["rater_id"].str.ends_with("0")).then(pl.lit(new)).otherwise("item_id"))
         for table, new in ((before, "one"), (now, "another"))
     )
-    joined = join_releases(now, before, 5)
+    joined = join_releases(now, before, ["Q_overall"], 5)
     assert (joined.by_ids, joined.n_matched, joined.n_missing) == (False, 5, 1)
 
 

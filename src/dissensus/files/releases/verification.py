@@ -14,6 +14,7 @@ from dissensus.files.pairs.columns import CHOSEN, REJECTED
 from dissensus.files.pairs.release import TWIN
 from dissensus.files.raw.content import digest_file
 from dissensus.files.raw.table_reader import read_frame
+from dissensus.files.raw.table_writer import to_text_table
 from dissensus.files.releases.folder import (
     MANIFEST,
     SIGNATURE,
@@ -24,7 +25,7 @@ from dissensus.files.releases.folder import (
     read_record,
 )
 from dissensus.pipeline.release.cells import N_RATERS, count_cells
-from dissensus.pipeline.release.columns import MOMENTS, list_quasi_identifiers
+from dissensus.pipeline.release.columns import MOMENTS, list_published_answers, list_quasi_identifiers
 from dissensus.pipeline.release.documents import ATTEMPTS, ATTEMPTS_TWIN, CSV, IMAGES, PAIRS, PARQUET
 from dissensus.pipeline.release.publication import list_images
 from dissensus.schema.ratings import columns as names
@@ -52,7 +53,7 @@ def validate_release(folder: Path) -> Validation:
         n_rows=table.height,
         n_items=table[names.ITEM_ID].n_unique(),
         n_raters=table[names.RATER_ID].n_unique(),
-        questions=tuple(filter(names.is_question, table.columns)),
+        questions=list_published_answers(table.columns),
         axes=tuple(filter(names.is_rater_attribute, table.columns)),
         findings=tuple(findings),
         notes=(
@@ -92,7 +93,7 @@ def _find_faults(
 
 
 def _find_table_faults(folder: Path, record: dict[str, Any], table: pl.DataFrame, again: str) -> Iterator[FailedCheck]:
-    twin = table.with_columns(pl.all().cast(pl.String)).with_columns(pl.col(pl.String).replace("", None))
+    twin = to_text_table(table)
     text = read_frame(folder / CSV)
     if text.columns != twin.columns or not text.equals(twin):
         yield _fault("twins differ", f"{CSV} and {PARQUET} do not have the same cells.", again)

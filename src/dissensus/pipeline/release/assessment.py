@@ -10,7 +10,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.release import checks
-from dissensus.pipeline.release.columns import select_columns
+from dissensus.pipeline.release.columns import list_answer_columns, select_columns
 from dissensus.pipeline.release.datasheet import list_open_questions
 from dissensus.pipeline.release.derivation import DerivedRecords, derive_records
 from dissensus.pipeline.release.gate import ReleaseCheck, ReleaseVerdict, judge_release
@@ -47,8 +47,9 @@ def assess_release(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudon
     """
     plan = _require_signers(source, plan)
     source = replace(source, table=_conceal_conversations(source.table))
+    answers = list_answer_columns(source)
     # Checked first: a rater with two values of an attribute would be two raters.
-    before, question = read_published(select_columns(source, plan), plan.question or source.question)
+    before, question = read_published(select_columns(source, plan), answers, plan.question or source.question)
     judged = publish(source, plan, EVIDENCE)
     raters = source.table[names.RATER_ID].drop_nulls().cast(pl.String).str.strip_chars().unique()
     ids = {rater: EVIDENCE.rater_id(rater) for rater in raters}
@@ -62,14 +63,14 @@ def assess_release(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudon
     if judged.table.is_empty():
         checked = [checks.check_anonymity(judged, plan)]
     else:
-        ratings, _ = read_published(judged.table, question)
+        ratings, _ = read_published(judged.table, answers, question)
         checked = _list_checks(source, plan, judged, ratings, question)
         checked += _list_key_checks(source, plan, None if pseudonyms is None else publication)
         if judged.blanked or judged.left_out or plan.anonymity.groups:
             loss = compare_statistics(before, ratings, question, judged.axes)
     verdict = judge_release(checked, plan, content, loss, on_site=source.signatures)
     if not publication.table.is_empty():
-        ratings, _ = read_published(publication.table, question)
+        ratings, _ = read_published(publication.table, answers, question)
     return AssessedRelease(
         publication=publication, ratings=ratings, question=question, verdict=verdict, derived=derived
     )
@@ -104,7 +105,7 @@ def _list_checks(
         checks.check_columns(source, plan),
         checks.check_external_ids(source, publication),
         checks.check_anonymity(publication, plan),
-        checks.check_diversity(ratings, publication, plan),
+        checks.check_diversity(source, publication, plan),
         checks.check_membership(ratings, question, publication, by_authors=source.by_authors),
         checks.check_times(publication, plan),
         checks.check_texts(publication),
@@ -117,7 +118,8 @@ def _list_key_checks(source: ReleaseSource, plan: ReleasePlan, publication: Publ
     """Return the checks that need the secret key or the release before, which a site does not have."""
     joined: tuple[JoinedRelease, ...] = ()
     if publication is not None and source.previous is not None:
-        joined = join_earlier_releases(publication.table, (source.previous, *source.older), plan.anonymity.k)
+        earlier, answers = (source.previous, *source.older), list_answer_columns(source)
+        joined = join_earlier_releases(publication.table, earlier, answers, plan.anonymity.k)
     key_checks = [checks.check_key(source.key_uses, plan), checks.check_joins(joined, source.unnamed, plan)]
     if publication is not None:
         return key_checks

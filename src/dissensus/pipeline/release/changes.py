@@ -7,6 +7,7 @@ from typing import Final
 import polars as pl
 
 from dissensus.errors import DissensusError
+from dissensus.pipeline.release.columns import fold_answers, list_published_answers
 from dissensus.pipeline.release.statistics import estimate_alpha, read_published
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings import columns as names
@@ -133,8 +134,11 @@ def _count_changes(old: pl.DataFrame, new: pl.DataFrame) -> int:
         names.RATER_ID,
         *([names.REPEAT] if names.REPEAT in old.columns and names.REPEAT in new.columns else []),
     ]
-    questions = [name for name in new.columns if names.is_question(name) and name in old.columns]
-    texts = [table.select(pl.col(*keys, *questions).cast(pl.String)) for table in (old, new)]
+    questions = [name for name in list_published_answers(new.columns) if name in old.columns]
+    texts = [
+        table.select(pl.col(keys).cast(pl.String), *(fold_answers(table[name]) for name in questions))
+        for table in (old, new)
+    ]
     both = texts[0].join(texts[1], on=keys, suffix="_new")
     differs = pl.any_horizontal(
         pl.lit(value=False), *(pl.col(name).ne_missing(pl.col(f"{name}_new")) for name in questions)
@@ -144,7 +148,7 @@ def _count_changes(old: pl.DataFrame, new: pl.DataFrame) -> int:
 
 def _alpha(table: pl.DataFrame, question: str | None) -> float | None:
     try:
-        return estimate_alpha(*read_published(table, question))
+        return estimate_alpha(*read_published(table, list_published_answers(table.columns), question))
     except DissensusError:
         return None
 

@@ -9,18 +9,26 @@ from typing import Final
 import polars as pl
 
 from dissensus.pipeline.release.cells import N_RATERS, count_cells
-from dissensus.pipeline.release.columns import DURATIONS, MOMENTS, PLAIN, list_texts, list_unknown_columns
-from dissensus.pipeline.release.diversity import measure_diversity
+from dissensus.pipeline.release.columns import (
+    DURATIONS,
+    MOMENTS,
+    PLAIN,
+    list_answer_columns,
+    list_texts,
+    list_unknown_columns,
+)
+from dissensus.pipeline.release.diversity import CELL, measure_diversity
 from dissensus.pipeline.release.gate import ReleaseCheck
 from dissensus.pipeline.release.joins import JoinedRelease
 from dissensus.pipeline.release.membership import TIME_ERROR, attack_membership, attack_workload
 from dissensus.pipeline.release.publication import Publication, list_images
 from dissensus.pipeline.release.source import AUTHORS, KeyUse, ReleaseSource, list_earlier_uses
-from dissensus.pipeline.release.statistics import list_answers, number_cells
+from dissensus.pipeline.release.statistics import number_cells
 from dissensus.pipeline.release.times import is_coarse
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import count_noun, format_list, format_value
 from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.repeats import mark_second_showings
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.records.image import IMAGE, IMAGE_ALT
 from dissensus.schema.release.plan import PURPOSE, ReleasePlan
@@ -200,18 +208,22 @@ def check_anonymity(publication: Publication, plan: ReleasePlan) -> ReleaseCheck
     if plan.anonymity.small_cells == "blank":
         remedy = "Blank values are not enough: drop an attribute, a flag or checks, widen groups, or leave raters out."
     evidence = [
-        f"{cells.height:,} cells of {' × '.join(axes) or 'no attribute'}, {publication.raters.height:,} raters. "
-        f"{small.height:,} cells hold fewer than {k}, and {cells.filter(pl.col(N_RATERS) == 1).height:,} one.",
+        f"{count_noun(cells.height, 'cell')} of {' × '.join(axes) or 'no attribute'}, "
+        f"{count_noun(publication.raters.height, 'rater')}. Cells of fewer than {k}: {small.height:,}, of one: "
+        f"{cells.filter(pl.col(N_RATERS) == 1).height:,}.",
         *(f"{_describe_cell(row, axes)}: {row[N_RATERS]}" for row in small.head(MAX_LISTED).iter_rows(named=True)),
     ]
-    internal = [f"{n:,} raters have no {axis}, to protect them." for axis, n in publication.blanked.items()]
+    internal = [
+        f"Without {axis}, to protect them: {count_noun(n, 'rater')}." for axis, n in publication.blanked.items()
+    ]
     if publication.unanswered:
-        internal.append(f"{publication.unanswered:,} raters without an answer are left out.")
+        internal.append(f"Left out without an answer: {count_noun(publication.unanswered, 'rater')}.")
     if publication.left_out:
-        internal.append(f"{len(publication.left_out):,} raters of small cells are left out.")
+        internal.append(f"Left out in small cells: {count_noun(len(publication.left_out), 'rater')}.")
+    others = count_noun(k - 1, "other")
     return ReleaseCheck(
         name="anonymity",
-        promise=f"Every rater shares all published attributes, flags and checks with {k - 1} others or more.",
+        promise=f"Every rater shares all published attributes, flags and checks with {others} or more.",
         evidence=tuple(evidence),
         internal=tuple(internal),
         holds=small.is_empty() and not publication.raters.is_empty(),
@@ -223,13 +235,11 @@ def _describe_cell(row: dict[str, object], axes: Sequence[str]) -> str:
     return names.CROSSED.join("(blank)" if row[axis] is None else str(row[axis]) for axis in axes)
 
 
-def check_diversity(ratings: Ratings, publication: Publication, plan: ReleasePlan) -> ReleaseCheck:
-    """Check that attributes do not tell an answer to any question."""
+def check_diversity(source: ReleaseSource, publication: Publication, plan: ReleasePlan) -> ReleaseCheck:
+    """Check that attributes do not tell an answer to any question, whether or not its answers have an order."""
     least = max(plan.anonymity.l, 2)
-    cells = number_cells(ratings, publication.raters, publication.quasi_identifiers)
-    by_question = {
-        question: measure_diversity(list_answers(ratings, question, cells), least) for question in ratings.questions
-    }
+    questions = [name for name in list_answer_columns(source) if name in publication.table.columns]
+    by_question = {question: measure_diversity(_list_answers(publication, question), least) for question in questions}
     asked = plan.anonymity.l > 1
     return ReleaseCheck(
         name="diversity",
@@ -243,6 +253,16 @@ def check_diversity(ratings: Ratings, publication: Publication, plan: ReleasePla
         holds=not asked or not any(diversity.n_below for diversity in by_question.values()),
         remedy="Widen groups or drop attributes, until cells are diverse, or lower l in [anonymity].",
     )
+
+
+def _list_answers(publication: Publication, question: str) -> pl.DataFrame:
+    """Return the item, the cell and the answer of each first showing that answers a question."""
+    axes = publication.quasi_identifiers
+    cell = pl.struct(axes).rank("dense") if axes else pl.lit(0)
+    cells = publication.raters.select(names.RATER_ID, cell.alias(CELL))
+    first = publication.table.filter(~mark_second_showings(publication.table))
+    answered = first.select(names.ITEM_ID, names.RATER_ID, answer=question).drop_nulls("answer")
+    return answered.join(cells, on=names.RATER_ID)
 
 
 def check_membership(

@@ -12,7 +12,7 @@ from dissensus.schema.questionnaire.scale import MAX_LABELS, USUAL
 from dissensus.schema.questionnaire.shipped import known_scale
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.cells import FLAG_VALUES
-from dissensus.schema.ratings.cleaning import MISSING_ANSWERS
+from dissensus.schema.ratings.cleaning import MISSING_ANSWERS, CellCleaner, CleaningRules, fold
 from dissensus.schema.ratings.column_guesses import MAX_ANSWERS, has_one_value_each
 from dissensus.schema.release.plan import ReleasePlan
 
@@ -52,7 +52,7 @@ def list_quasi_identifiers(columns: Iterable[str]) -> tuple[str, ...]:
 
 
 def select_columns(source: ReleaseSource, plan: ReleasePlan) -> pl.DataFrame:
-    """Return the columns of a source that a plan publishes, under the ids of the source."""
+    """Return the columns of a source that a plan publishes, with clean answers, under the ids of the source."""
     _check_drop(source, plan)
     hidden = {*plan.drop, *(() if plan.with_text else list_texts(source)), *list_unknown_columns(source, plan)}
     table = source.table.drop(name for name in source.table.columns if name in hidden)
@@ -67,10 +67,47 @@ def select_columns(source: ReleaseSource, plan: ReleasePlan) -> pl.DataFrame:
     # Blanks around a value would make two raters, or two groups, of one.
     plain = [name for name in table.columns if names.is_rater_attribute(name)]
     categories = [name for name in table.columns if table.schema[name] in (pl.Categorical, pl.Enum)]
-    return table.with_columns(pl.col(name).cast(pl.String) for name in categories if name not in answers).with_columns(
+    return table.with_columns(
+        *(pl.col(name).cast(pl.String) for name in categories if name not in answers),
+        *(clean_answers(table[name]) for name in answers if name in table.columns),
+    ).with_columns(
         pl.col(name).cast(pl.String).str.strip_chars().replace("", None)
         for name in (names.ITEM_ID, names.RATER_ID, *plain)
     )
+
+
+def clean_answers(column: pl.Series) -> pl.Series:
+    """Return answers as readers of ratings read them: without spaces, words for missing ones and decimals of 1.0.
+
+    Numbers stay numbers, and the order of categories stays.
+
+    Examples
+    --------
+    >>> clean_answers(pl.Series("Q_overall", ["Yes ", "None", "No"])).to_list()
+    ['Yes', None, 'No']
+    """
+    if column.dtype.is_float():
+        return column.fill_nan(None)
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return column
+    clean = CellCleaner(CleaningRules()).clean_answers(column, known_scale(column.name))
+    return clean.text if clean.order is None else clean.text.cast(pl.Enum(clean.order))
+
+
+def fold_answers(column: pl.Series) -> pl.Series:
+    """Return answers as text that is the same in every notation, by which those of two releases are compared.
+
+    Examples
+    --------
+    >>> fold_answers(pl.Series("Q", ["1", "2.50"])).equals(fold_answers(pl.Series("Q", [1.0, 2.5])))
+    True
+    """
+    # The folder of a release does not tell that its campaign declared None as an answer.
+    text = clean_answers(column.cast(pl.String))
+    values = text.unique().drop_nulls()
+    numbers = values.cast(pl.Float64, strict=False).cast(pl.String)
+    folded = [fold(value) if number is None else number for value, number in zip(values, numbers, strict=True)]
+    return text.replace_strict(values, pl.Series(folded, dtype=pl.String), default=None, return_dtype=pl.String)
 
 
 def list_texts(source: ReleaseSource) -> tuple[str, ...]:
@@ -88,6 +125,26 @@ def list_answer_columns(source: ReleaseSource) -> tuple[str, ...]:
         return tuple(name for name in source.table.columns if name in {*source.questions} - source.texts)
     candidates = filter(names.is_question, source.table.columns)
     return tuple(name for name in candidates if name not in source.texts and _has_scale(source.table, name))
+
+
+def list_published_answers(columns: Iterable[str]) -> tuple[str, ...]:
+    """Return the columns with answers of a published table, in which the meaning of every column is known.
+
+    Free texts of a campaign count as answers if their names do not end as others do.
+
+    Examples
+    --------
+    >>> list_published_answers(["item_id", "rater_id", "rater_age", "harmful", "Q_overall", "Q_overall_text"])
+    ('harmful', 'Q_overall')
+    """
+    return tuple(
+        name
+        for name in columns
+        if name not in {*PLAIN, names.TEXT}
+        and not name.endswith(names.OWN_WORDS)
+        and not names.is_rater_attribute(name)
+        and not names.is_item_attribute(name)
+    )
 
 
 def list_unknown_columns(source: ReleaseSource, plan: ReleasePlan) -> list[str]:

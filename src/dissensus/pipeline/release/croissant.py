@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import polars as pl
 
+from dissensus.pipeline.release.columns import list_published_answers
 from dissensus.pipeline.release.description import DataFile, ReleaseDescription
 from dissensus.pipeline.release.source_notices import describe_source_notices
-from dissensus.schema.ratings.columns import is_question
 
 CONTEXT: Final[Mapping[str, Any]] = {
     "@language": "en",
@@ -130,8 +130,8 @@ def _responsible_ai(release: ReleaseDescription) -> dict[str, Any]:
         "rai:dataCollection": answers.get("items_source", ""),
         "rai:dataCollectionRawData": " ".join(describe_source_notices(release.notices)).strip(),
         "rai:dataCollectionType": ["Surveys"],
-        "rai:dataAnnotationProtocol": f"Each rater answers {sum(map(is_question, release.columns))} columns of "
-        f"questions about each item{rule}.",
+        "rai:dataAnnotationProtocol": f"Each rater answers {len(list_published_answers(release.columns))} "
+        f"columns of questions about each item{rule}.",
         "rai:dataAnnotationPlatform": [release.software],
         "rai:annotationsPerItem": f"{release.n_ratings / max(release.n_items, 1):.1f} on average",
         "rai:annotatorDemographics": groups,

@@ -100,8 +100,6 @@ def describe_release(
     language = campaign.languages[0] if campaign else ""
     flag = next((name for name in (names.FLAG, names.REMOVED) if name in table.columns), None)
     flagged = None if flag is None else _flagged_raters(table, flag)
-    counts = table[question].drop_nulls().cast(pl.String).value_counts()
-    scale = ratings.scale(question)
     return ReleaseDescription(
         plan=plan,
         title=plan.title or (localise(campaign.title, language) if campaign else plan.name),
@@ -112,7 +110,7 @@ def describe_release(
         n_raters=publication.raters.height,
         n_items=table[names.ITEM_ID].n_unique(),
         groups={axis: _count_groups(publication.raters, axis) for axis in publication.axes},
-        answers={answer: dict(counts.iter_rows()).get(answer, 0) for answer in scale},
+        answers=_count_answers(ratings, question),
         question=question,
         alpha=estimate_alpha(ratings, question),
         alpha_interval=estimate_alpha_interval(ratings, question),
@@ -127,6 +125,13 @@ def describe_release(
         by_authors=source.by_authors,
         effects=effects,
     )
+
+
+def _count_answers(ratings: Ratings, question: str) -> dict[str, int]:
+    """Return how often each answer was given, at first and second showings."""
+    answers = pl.concat([ratings.answers[question], ratings.repeats[question]]).drop_nulls()
+    counts = dict(answers.value_counts().iter_rows())
+    return {answer: counts.get(answer, 0) for answer in ratings.scale(question)}
 
 
 def _count_groups(raters: pl.DataFrame, axis: str) -> dict[str, int]:

@@ -1,12 +1,12 @@
 """Linkage of two releases by rater ids or equal answers, as an attacker who holds both would attempt it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
 
-from dissensus.pipeline.release.columns import list_quasi_identifiers
+from dissensus.pipeline.release.columns import fold_answers, list_quasi_identifiers
 from dissensus.schema.ratings import columns as names
 
 ANSWERS: Final = "answers"
@@ -27,8 +27,10 @@ class JoinedRelease:
     n_small: int  # linked raters in a cell below k that is smaller than their cell of the other release
 
 
-def join_releases(table: pl.DataFrame, previous: pl.DataFrame, k: int) -> JoinedRelease:
+def join_releases(table: pl.DataFrame, previous: pl.DataFrame, answers: Collection[str], k: int) -> JoinedRelease:
     """Join two tables by ids of raters if they have some in common, else by answers to the items of both.
+
+    `answers` are the columns with answers. They are compared in whatever notation each release has them.
 
     The cell of a matched rater has everybody in the new table whose attributes may be those of the rater: those matched
     with the same attributes in both, and those not matched with the same ones in the new table.
@@ -40,10 +42,10 @@ def join_releases(table: pl.DataFrame, previous: pl.DataFrame, k: int) -> Joined
     >>> first = pl.DataFrame({"item_id": ["1"] * 3, "rater_id": ["a", "b", "c"], "rater_age": ["y", "y", "o"],
     ...                       "Q": ["No", "Yes", "Unsure"]})
     >>> second = first.drop("rater_age").with_columns(rater_sex=pl.Series(["M", "W", "W"]))
-    >>> join_releases(second, first, 2).n_small
+    >>> join_releases(second, first, ["Q"], 2).n_small
     2
     """
-    match = _match_raters(table, previous)
+    match = _match_raters(table, previous, answers)
     return JoinedRelease(
         by_ids=match.key == names.RATER_ID,
         n_items=match.n_items,
@@ -54,7 +56,9 @@ def join_releases(table: pl.DataFrame, previous: pl.DataFrame, k: int) -> Joined
     )
 
 
-def join_earlier_releases(table: pl.DataFrame, earlier: Sequence[pl.DataFrame], k: int) -> tuple[JoinedRelease, ...]:
+def join_earlier_releases(
+    table: pl.DataFrame, earlier: Sequence[pl.DataFrame], answers: Collection[str], k: int
+) -> tuple[JoinedRelease, ...]:
     """Join a table with each earlier release, alone and with the attributes learned from the releases joined before.
 
     Examples
@@ -65,15 +69,15 @@ def join_earlier_releases(table: pl.DataFrame, earlier: Sequence[pl.DataFrame], 
     >>> sex, age, race = (pl.Series(name, values) for name, values in (
     ...     ("rater_sex", list("MMWW")), ("rater_age", list("yoyo")), ("rater_race", list("xxxx"))))
     >>> tables = [rows.with_columns(column) for column in (race, sex, age)]
-    >>> [joined.n_small for joined in join_earlier_releases(tables[0], tables[1:], 2)]
+    >>> [joined.n_small for joined in join_earlier_releases(tables[0], tables[1:], ["Q"], 2)]
     [0, 0, 4]
     """
     joined, known = [], table
     for number, previous in enumerate(earlier):
-        joined.append(join_releases(table, previous, k))
+        joined.append(join_releases(table, previous, answers, k))
         if known.width > table.width:
-            joined.append(join_releases(known, previous, k))
-        known = _add_known_attributes(known, previous, number)
+            joined.append(join_releases(known, previous, answers, k))
+        known = _add_known_attributes(known, previous, answers, number)
     return tuple(joined)
 
 
@@ -89,8 +93,8 @@ class _RaterMatch:
     n_items: int  # in both tables
 
 
-def _match_raters(table: pl.DataFrame, previous: pl.DataFrame) -> _RaterMatch:
-    questions = [name for name in table.columns if names.is_question(name) and name in previous.columns]
+def _match_raters(table: pl.DataFrame, previous: pl.DataFrame, answers: Collection[str]) -> _RaterMatch:
+    questions = [name for name in table.columns if name in answers and name in previous.columns]
     items = set(table[names.ITEM_ID].cast(pl.String)) & set(previous[names.ITEM_ID].cast(pl.String))
     now = _list_raters(table, questions, items)
     before = _list_raters(previous, questions, items).select(pl.all().name.suffix(BEFORE))
@@ -112,9 +116,11 @@ def _match_raters(table: pl.DataFrame, previous: pl.DataFrame) -> _RaterMatch:
     )
 
 
-def _add_known_attributes(table: pl.DataFrame, previous: pl.DataFrame, number: int) -> pl.DataFrame:
+def _add_known_attributes(
+    table: pl.DataFrame, previous: pl.DataFrame, answers: Collection[str], number: int
+) -> pl.DataFrame:
     """Return a table with the attributes that matched raters had in an earlier one, where these tell more."""
-    matched = _match_raters(table, previous).matched
+    matched = _match_raters(table, previous, answers).matched
     for axis in list_quasi_identifiers(previous.columns):
         if axis in table.columns and matched[axis].equals(matched[axis + BEFORE].alias(axis), null_equal=True):
             continue
@@ -149,7 +155,7 @@ def _list_raters(table: pl.DataFrame, questions: list[str], items: set[str]) -> 
     axes = list_quasi_identifiers(table.columns)
     answers = pl.concat_str(
         pl.col(names.ITEM_ID).cast(pl.String),
-        *(pl.col(name).cast(pl.String).fill_null("") for name in questions),
+        *(fold_answers(table[name]).fill_null("") for name in questions),
         separator="\x1f",
     )
     common = pl.col(names.ITEM_ID).cast(pl.String).is_in(list(items))

@@ -20,7 +20,6 @@ from dissensus.pipeline.release.source import ReleaseSource
 from dissensus.pipeline.release.times import coarsen_times
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.ratings import columns as names
-from dissensus.schema.ratings.cleaning import MISSING_WORDS
 from dissensus.schema.records.image import IMAGE
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.text.personal_data import find_personal_data
@@ -92,8 +91,7 @@ def rename_raters(publication: Publication, ids: Mapping[str, str]) -> Publicati
 
 def _drop_unanswered(table: pl.DataFrame, answers: tuple[str, ...]) -> pl.DataFrame:
     """Return the rows of raters with an answer: others would count towards k, and hide nobody."""
-    texts = [pl.col(name).cast(pl.String).str.strip_chars().str.to_lowercase().fill_null("") for name in answers]
-    answered = table.filter(pl.any_horizontal(~text.is_in(["", *MISSING_WORDS]) for text in texts))
+    answered = table.filter(pl.any_horizontal(pl.col(answers).is_not_null()))
     return table.join(answered.select(names.RATER_ID).unique(), on=names.RATER_ID, how="semi", maintain_order="left")
 
 

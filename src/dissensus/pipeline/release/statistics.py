@@ -1,5 +1,6 @@
 """Statistics of a published table, and what its protection changed in them."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,11 @@ import polars as pl
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.questionnaire.scale import find_scale
+from dissensus.schema.questionnaire.shipped import known_scale
 from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.cleaning import CellCleaner, CleaningRules
+from dissensus.schema.ratings.headers import strip_headers
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.agreement_interval import alpha_intervals
@@ -28,16 +33,24 @@ class ReleaseStatistic:
     after: float | None
 
 
-def read_published(table: pl.DataFrame, question: str | None = None) -> tuple[Ratings, str]:
-    """Return the checked ratings of a table and the question for statistics."""
-    read_all = question is None or names.is_question(question)
-    ratings = Ratings.from_frame(table, questions="all" if read_all else [str(question)])
+def read_published(table: pl.DataFrame, answers: Collection[str], question: str | None = None) -> tuple[Ratings, str]:
+    """Return the checked ratings of a table, of all answers in a known order, and the question for statistics."""
+    plain, _ = strip_headers(table)
+    published = [name for name, header in zip(plain.columns, table.columns, strict=True) if header in answers]
+    ordered = [name for name in published if _has_order(plain[name])]
+    ratings = Ratings.from_frame(plain, questions=ordered or published or "all")
     if question is not None and question not in ratings.questions:
         raise InvalidInput(
             f"question: {format_value(question)} is not a published question. They are "
             f"{format_list(ratings.questions, 60)}."
         )
     return ratings, ratings.resolve_question(question)
+
+
+def _has_order(answers: pl.Series) -> bool:
+    """Return whether the order of answers is known, so that ratings can be read with them."""
+    clean = CellCleaner(CleaningRules()).clean_answers(answers, known_scale(answers.name))
+    return find_scale(clean) is not None
 
 
 def estimate_alpha(ratings: Ratings, question: str) -> float | None:
@@ -94,9 +107,3 @@ def number_cells(ratings: Ratings, raters: pl.DataFrame, quasi_identifiers: tupl
         return np.zeros(ratings.n_raters, np.int64)
     ordered = ratings.raters.select(names.RATER_ID).join(raters, on=names.RATER_ID, how="left", maintain_order="left")
     return ordered.select(pl.struct(quasi_identifiers).rank("dense")).to_series().to_numpy().astype(np.int64)
-
-
-def list_answers(ratings: Ratings, question: str, cells: IntArray) -> pl.DataFrame:
-    """Return one row per answer with item, cell and code."""
-    item, rater, answer = ratings.codes(question)
-    return pl.DataFrame({names.ITEM_ID: item, "cell": cells[rater], "answer": answer})
