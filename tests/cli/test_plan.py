@@ -1,6 +1,7 @@
 """`dissensus plan`: plans of campaigns, from presets and pilots."""
 
 import json
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import numpy as np
@@ -201,6 +202,39 @@ def test_raters_count_in_the_order_in_which_they_finished(run: RunCommand, ratin
         rows.write_csv(tmp_path / name)
         looks.append(run("plan", "interim", name, "--by", "gender", "--format", "csv").stdout)
     assert looks[0] == looks[1] != ""
+
+
+@pytest.mark.parametrize("change", ["zone", "spaces"])
+def test_zones_of_times_and_spaces_around_ids_do_not_change_a_look(
+    run: RunCommand, ratings_csv: Path, tmp_path: Path, change: str
+) -> None:
+    """Raters finished in the reverse order of their ids; the first half of them, who answer Yes, write Tokyo's time."""
+    frame = pl.read_csv(ratings_csv).sort("rater_id", descending=True).with_row_index("n")
+    answer = pl.when(pl.col("n") < len(frame) / 2).then(pl.lit("Yes")).otherwise(pl.col("Q_overall"))
+    frame = frame.select(pl.exclude("n", "Q_overall"), Q_overall=answer)
+    start, tokyo = datetime(2026, 3, 1, tzinfo=UTC), timezone(timedelta(hours=9))
+    moments = [start + timedelta(minutes=n) for n in range(len(frame))]
+    plain = frame.with_columns(answer_timestamp=pl.Series([moment.isoformat() for moment in moments]))
+    zones = [tokyo if n < len(moments) / 2 else UTC for n in range(len(moments))]
+    zoned = [moment.astimezone(zone).isoformat() for moment, zone in zip(moments, zones, strict=True)]
+    spaced = pl.format(" {}", "rater_id").alias("rater_id")
+    changed = plain.with_columns(pl.Series("answer_timestamp", zoned) if change == "zone" else spaced)
+    looks = []
+    for rows in (plain, changed):
+        rows.write_csv(tmp_path / "a.csv")
+        looks.append(run("plan", "interim", "a.csv", "--format", "csv").stdout)
+    assert looks[0] == looks[1] != ""
+
+
+def test_raters_without_a_time_are_refused_where_others_have_one(
+    run: RunCommand, ratings_csv: Path, tmp_path: Path
+) -> None:
+    frame = pl.read_csv(ratings_csv)
+    time = pl.when(pl.col("rater_id") != frame["rater_id"][0]).then(pl.lit("2026-03-01"))
+    frame.with_columns(answer_timestamp=time).write_csv(tmp_path / "a.csv")
+    refused = run("plan", "interim", "a.csv")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert f"raters finished lacks {frame['rater_id'][0]!r}" in refused.stderr
 
 
 def test_designs_are_kept_until_the_plan_is_written(run: RunCommand, tmp_path: Path) -> None:

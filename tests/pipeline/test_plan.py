@@ -13,11 +13,13 @@ from tests.pipeline.tables import simulate_frame
 
 from dissensus.campaign.pay import compute_owed
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
+from dissensus.pipeline.plan.balance import split_ratings
 from dissensus.pipeline.plan.comparison import ComparisonSettings, plan_comparison
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.display import interim_page
+from dissensus.pipeline.plan.group_designs import build_design, list_sizes
 from dissensus.pipeline.plan.groups import plan_groups
-from dissensus.pipeline.plan.interim import InterimLook, WatchedAnswer, look_at_shares
+from dissensus.pipeline.plan.interim import InterimLook, WatchedAnswer, look_at_ratings, look_at_shares
 from dissensus.pipeline.plan.pilot import Pilot, measure_pilot
 from dissensus.pipeline.plan.pool import PoolSettings, plan_pool
 from dissensus.pipeline.plan.pool_parser import parse_removal
@@ -100,6 +102,52 @@ def test_unequal_groups_split_the_ratings_of_an_item_by_their_raters(dices: Pilo
     assert (design.n_raters, design.per_item, design.items_per_rater) == (104, 12, 350 * 3 / 25)
 
 
+@pytest.mark.parametrize(
+    ("changes", "smallest"),
+    [
+        # With 380 raters the others have one rating of an item, and less power.
+        ({"difference": 0.15, "power": 0.87, "per_item": 10, "others": 20}, 99),
+        ({"difference": 0.25, "power": 0.95, "n_items": 50, "per_item": 5, "others": 30}, 37),
+        # 800 raters would be most with a rating of the others, and 20 items have fewer ratings.
+        ({"difference": 0.3, "n_items": 20, "per_item": 10, "others": 40}, 9),
+        # Degrees of freedom fall towards those of three raters.
+        ({"difference": 0.3, "power": 0.45, "others": 3}, 7),
+    ],
+)
+def test_the_smallest_group_is_found_where_power_falls_with_more_raters(changes: dict[str, Any], smallest: int) -> None:
+    pilot = load_pilot("dices-350", by="gender")
+    plan = plan_groups(pilot, settings(**changes))
+    assert plan.smallest == smallest
+    listed = plan_groups(pilot, settings(**changes, raters=(smallest - 1, smallest)))
+    below, reached = (design.power for design in listed.designs)
+    assert below < plan.settings.power <= reached  # type: ignore[operator]
+    assert listed.smallest == smallest
+
+
+@pytest.mark.parametrize(
+    ("per_item", "others", "n_items"), [(10, 40, 20), (4, 7, 3), (5, None, 9), (7, 3, 350), (3, 2, 1)]
+)
+def test_sizes_are_all_numbers_of_raters_that_have_a_design(per_item: int, others: int | None, n_items: int) -> None:
+    def is_possible(n: int) -> bool:
+        try:
+            return build_design(chosen, 0.3, n).n_raters > 0
+        except InvalidInput:
+            return False
+
+    chosen = settings(per_item=per_item, others=others, n_items=n_items)
+    sizes = list_sizes(chosen)
+    assert [n for numbers in sizes for n in numbers] == [n for n in range(2, 250) if is_possible(n)]
+    splits = [{build_design(chosen, 0.3, n).cells[1].per_item for n in (numbers[0], numbers[-1])} for numbers in sizes]
+    assert [len(split) for split in splits] == [1] * len(sizes)
+
+
+@pytest.mark.parametrize(("sizes", "refused", "enough"), [((10, 90), 4, 5), ((2, 6, 6), 4, 5), ((2, 2), 1, 2)])
+def test_the_next_number_of_ratings_gives_every_group_one(sizes: Sequence[int], refused: int, enough: int) -> None:
+    with pytest.raises(InvalidInput, match=f"Give {enough}, the next number"):
+        split_ratings(refused, sizes)
+    assert min(split_ratings(enough, sizes)) == 1
+
+
 def test_an_interaction_needs_more_raters_than_a_difference(dices: Pilot) -> None:
     numbers = [plan_groups(dices, settings(statistic=name)).smallest for name in ("share", "interaction")]
     assert numbers[0] is not None
@@ -115,7 +163,9 @@ def test_an_interaction_needs_more_raters_than_a_difference(dices: Pilot) -> Non
             {"difference": 0.01, "per_item": 4, "n_items": 20},
             r"No number of raters detects .* or a difference of 0\.27",
         ),
-        ({"raters": (10,), "per_item": 1}, "With 1 rating of an item a group would have none. Give 2 or more"),
+        ({"raters": (10,), "per_item": 1}, "With 1 rating of an item a group would have none. Give 2, the next number"),
+        ({"per_item": 1}, "No number of raters is possible with 350 items with 1 rating each: .* Plan 2 ratings of an"),
+        ({"per_item": 10, "n_items": 20, "others": 400}, "against 400 other raters: every rater needs .* 45 items or"),
         ({"raters": (5,), "per_item": 12}, "12 ratings of an item cannot come from 10 raters"),
         ({"difference": 0}, "smallest difference that matters"),
         ({"statistic": "gai", "simulations": 50, "difference": -0.1}, "for gai give its size, above 0"),
@@ -123,9 +173,13 @@ def test_an_interaction_needs_more_raters_than_a_difference(dices: Pilot) -> Non
         ({"others": 5, "statistic": "interaction"}, "four cells of one size"),
         (
             {"difference": 0.0001},
-            r"a difference of 0\.0001 on 350 items: even with 100,000 .* a difference of 0\.00",
+            r"a difference of 0\.0001 on 350 items: .* with 100,000 raters per group\. .* a difference of 0\.00",
         ),
         ({"difference": 0.2, "n_items": 30, "others": 2}, r"against 2 other raters: .* Plan \d+ raters compared with"),
+        (
+            {"difference": 0.15, "power": 0.95, "per_item": 10, "others": 20},
+            "10 ratings each, against 20 other raters: the largest power is 0.88, with 113 raters per group",
+        ),
         ({"statistic": "alpha", "simulations": 50, "level": 0.0005}, "Give 4,445 or more"),
         ({"statistic": "gai", "simulations": 50, "per_item": 10}, "holds where every rater rates every item"),
         ({"statistic": "agreement", "simulations": 50}, r"agreement of a group is 0\.6\d+ .* and 0\.100 was asked"),
@@ -317,6 +371,22 @@ def test_a_budget_buys_raters_and_they_items(dices: Pilot) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rates", "budget", "n_raters"),
+    [
+        # 4.1666… a rater: 120 cost exactly 500.
+        ({"hourly_rate": 10, "minutes_per_item": 1}, 500, 120),
+        ({"hourly_rate": 12.21, "minutes_per_item": 1, "fee_percent": 5.1}, 5000, 935),
+        ({"hourly_rate": 12, "minutes_per_item": 1.5}, 48.99, 6),
+        ({"hourly_rate": 12, "minutes_per_item": 1.5}, 49, 7),
+    ],
+)
+def test_a_budget_pays_as_many_raters_as_it_covers(rates: dict[str, float], budget: float, n_raters: int) -> None:
+    paid = CostRates(currency="GBP", **rates)
+    assert ComparisonSettings(budget=budget, rates=paid).n_raters == n_raters
+    assert paid.money(20, n_raters) <= budget < paid.money(20, n_raters + 1)
+
+
+@pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"budget": 3, "rates": RATES}, "is below one seat: a rater with 20 answers costs 7.00 GBP"),
@@ -366,3 +436,28 @@ def test_a_look_compares_the_largest_groups_alone() -> None:
     assert (len(many.rows) - len(differences), len(differences), many.n_uncompared) == (13, 45, 3)
     assert {"g11"} < {name for row in differences for name in (row.group, row.against)}
     assert "The largest 10 groups are compared; 3 more are not." in str(interim_page(many).grids[0].caption)
+
+
+def test_a_look_says_how_many_raters_have_no_known_group() -> None:
+    frame = simulate_frame(2)
+    first = pl.col("rater_id") == frame["rater_id"][0]
+    partly = Ratings.from_frame(frame.with_columns(rater_race=pl.when(~first).then(pl.col("rater_race"))))
+    found = look_at_ratings(partly, [], by="race")
+    assert found.n_unknown == 1
+    assert sum(row.n_raters for row in found.rows if row.against is None) == partly.n_raters - 1
+    assert "Left out: 1 rater of unknown group on rater_race." in interim_page(found).notes
+    assert look_at_ratings(partly, []).n_unknown == 0
+
+
+def test_a_look_at_an_axis_without_known_groups_is_refused() -> None:
+    frame = simulate_frame(2).with_columns(rater_race=pl.lit(None, pl.String))
+    with pytest.raises(InvalidInput, match="No rater has a known group on 'rater_race'"):
+        look_at_ratings(Ratings.from_frame(frame), [], by="race")
+
+
+def test_an_order_that_lacks_raters_is_refused() -> None:
+    ratings = Ratings.from_frame(simulate_frame(2))
+    order = ratings.raters["rater_id"].to_list()
+    assert look_at_ratings(ratings, order).rows[0].n_raters == len(order)
+    with pytest.raises(InvalidInput, match=f"raters finished lacks {order[0]!r}. Give every rater a place"):
+        look_at_ratings(ratings, order[1:])

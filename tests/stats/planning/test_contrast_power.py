@@ -18,8 +18,10 @@ from dissensus.stats.planning.alternatives import (
 )
 from dissensus.stats.planning.contrast_power import (
     ContrastVariance,
+    bound_power,
     contrast_power,
     contrast_variance,
+    find_peak,
     find_smallest,
     smallest_difference,
 )
@@ -83,7 +85,8 @@ def test_the_design_effect_multiplies_the_variance_of_independent_answers() -> N
     [
         ((1, 1), 10, "1 rater of a group does not show"),
         ((5, 6), 10, "6 ratings of an item cannot come from 5 raters"),
-        ((50, 2), 20, "Plan 25 items, or fewer raters"),
+        ((50, 2), 20, "20 items with 2 ratings of a group .* Plan 25 items, or fewer raters"),
+        ((50, 1), 1, "1 item with 1 rating of a group are not enough"),
     ],
 )
 def test_impossible_designs_are_refused_with_the_least_that_works(
@@ -109,6 +112,23 @@ def test_the_smallest_number_lies_between_both_bounds() -> None:
 
     assert [find_smallest(power, target, 5, 90) for target in (0.01, 0.05, 0.051, 0.9, 0.901)] == [5, 5, 6, 90, None]
     assert find_smallest(power, 0.05, 6, 5) is None
+
+
+@pytest.mark.parametrize("peak", [2, 3, 40, 89, 90])
+def test_the_peak_is_found_wherever_it_lies(peak: int) -> None:
+    assert find_peak(lambda n: -abs(n - peak), 2, 90) == peak
+    assert find_peak(lambda n: float(n), peak, peak) == peak
+
+
+def test_the_power_of_a_known_variance_bounds_that_of_an_estimated_one() -> None:
+    for difference in (0, 0.02, 0.1, 0.5):
+        for raters, items, df in ((0.01, 0, 1), (0.01, 0.02, 3), (0.001, 0.1, 9), (0.1, 0.001, 200)):
+            variance = ContrastVariance(raters=raters, items=items, df=df)
+            bound = bound_power(difference, variance, level=0.05)
+            assert contrast_power(difference, variance, level=0.05) <= bound + 1e-9
+    assert bound_power(0.3, ContrastVariance(raters=0.01, items=0.0, df=9), level=0.05) == pytest.approx(
+        stats.norm.sf(stats.norm.ppf(0.975) - 3)
+    )
 
 
 def test_the_smallest_difference_reaches_the_target() -> None:

@@ -1,7 +1,7 @@
 """`dissensus plan interim`: intervals of a running campaign that hold at every look."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,14 +10,9 @@ from dissensus.cli.options import ConfidenceOption, PageOutputOption
 from dissensus.cli.plan.output import write_plan
 from dissensus.cli.ratings_options import load_ratings
 from dissensus.cli.result_writer import FiguresOption, FormatOption
-from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.display import interim_page
+from dissensus.pipeline.plan.finish_order import order_raters
 from dissensus.pipeline.plan.interim import look_at_ratings
-
-if TYPE_CHECKING:
-    import polars as pl
-
-TIME = "answer_timestamp"
 
 
 def interim(
@@ -43,27 +38,16 @@ def interim(
 
     Example: dissensus plan interim export.csv --by gender --half-width 0.08
     """
-    from dissensus.files.raw.table_reader import read_frame
+    from dissensus.files.raw.table_reader import to_plain_frame
 
     target = result_writer.resolve_target(format, output, figures)
     table = load_ratings([ratings], question=question)
     look = look_at_ratings(
         table,
-        _order_raters(read_frame(ratings)),
+        order_raters(to_plain_frame(ratings)),
         by=by,
         answer=share_of,
         half_width=half_width,
         confidence=confidence,
     )
     write_plan(look, look.rows, interim_page(look), target)
-
-
-def _order_raters(frame: "pl.DataFrame") -> list[str]:
-    """Return the ids of raters in the order of their last ratings."""
-    import polars as pl
-
-    if "rater_id" not in frame.columns:
-        raise InvalidInput("There is no column rater_id, by whose order raters count. Name the raters so.")
-    rows = frame.with_row_index("row")
-    by = TIME if TIME in frame.columns else "row"
-    return rows.group_by("rater_id").agg(pl.col(by).max()).sort(by, "rater_id")["rater_id"].cast(pl.String).to_list()

@@ -13,7 +13,7 @@ import typer
 from dissensus.errors import InvalidInput
 from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.pipeline.plan.partial import PartialResults
-from dissensus.pipeline.tables import format_count
+from dissensus.schema.hints import count_noun
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -41,7 +41,7 @@ def keep_partial(output: Path | None, *plan: "DataclassInstance", resume: bool) 
     designs = _read_partial(path, digest) if resume else {}
     if designs:
         verb = "was" if len(designs) == 1 else "were"
-        typer.echo(f"{format_count(len(designs), 'design')} {verb} simulated before the interruption.", err=True)
+        typer.echo(f"{count_noun(len(designs), 'design')} {verb} simulated before the interruption.", err=True)
     n_stored = len(designs)
     try:
         with path.open("a" if designs else "w", encoding="utf-8") as file:

@@ -1,10 +1,11 @@
 """Ratings of an item, balanced over groups."""
 
 from collections.abc import Sequence
+from itertools import count
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.tables import format_count
 from dissensus.schema.campaign.quota import share_by_remainders
+from dissensus.schema.hints import count_noun
 
 
 def split_ratings(per_item: int, sizes: Sequence[int]) -> list[int]:
@@ -18,13 +19,15 @@ def split_ratings(per_item: int, sizes: Sequence[int]) -> list[int]:
     total = sum(sizes)
     if per_item > total:
         raise InvalidInput(
-            f"{format_count(per_item, 'rating')} of an item cannot come from {format_count(total, 'rater')}, who rate "
+            f"{count_noun(per_item, 'rating')} of an item cannot come from {count_noun(total, 'rater')}, who rate "
             f"an item once. Give {total:,} or fewer, or plan more raters."
         )
     counts = share_by_remainders(per_item, sizes)
     if min(counts) < 1:
+        # A group has a rating before its proportion reaches 1, by the remainders.
+        enough = next(k for k in count(per_item + 1) if min(share_by_remainders(k, sizes)) >= 1)
         raise InvalidInput(
-            f"With {format_count(per_item, 'rating')} of an item a group would have none. Give "
-            f"{-(-total // min(sizes)):,} or more."
+            f"With {count_noun(per_item, 'rating')} of an item a group would have none. Give {enough:,}, the next "
+            "number with a rating for every group."
         )
     return counts

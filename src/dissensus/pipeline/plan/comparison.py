@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.partial import NOTHING_STORED, PartialResults
 from dissensus.pipeline.plan.pilot import Pilot
-from dissensus.pipeline.tables import format_count
+from dissensus.schema.hints import count_noun
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.schema.tabular_result import JsonResult
 from dissensus.stats.planning.comparison import (
@@ -66,13 +66,14 @@ class ComparisonSettings:
         """Raters that the budget pays."""
         if self.budget is None or self.rates is None:
             return max(0, (self.n_ratings or 0) // self.load)
-        seat = self.rates.money(self.load, 1)
-        if self.budget < seat:
+        n_raters = self.rates.count_affordable(self.load, self.budget)
+        if n_raters < 1:
+            seat = self.rates.money(self.load, 1)
             raise InvalidInput(
                 f"A budget of {self.budget:,.2f} is below one seat: a rater with {self.load} answers costs {seat:,.2f} "
                 f"{self.rates.currency}. Raise the budget, or give raters fewer answers."
             )
-        return int(self.budget // seat)
+        return n_raters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,15 +159,15 @@ def _simulate_design(
     available = n_raters if settings.same_raters or settings.n_responses == 1 else n_raters // 2
     if per_item > available:
         raise InvalidInput(
-            f"{format_count(per_item, 'rating')} of a response cannot come from {format_count(available, 'rater')} "
-            f"with {format_count(settings.load, 'answer')} each. {_describe_remedy(settings)}, give raters fewer "
+            f"{count_noun(per_item, 'rating')} of a response cannot come from {count_noun(available, 'rater')} "
+            f"with {count_noun(settings.load, 'answer')} each. {_describe_remedy(settings)}, give raters fewer "
             "answers, or ask for fewer ratings of a response."
         )
     n_items = n_raters * settings.load // (per_item * settings.n_responses)
     if n_items < 1:
         raise InvalidInput(
             f"{n_raters * settings.load:,} answers are fewer than the {per_item * settings.n_responses:,} for "
-            f"{format_count(per_item, 'rating')} of each response. {_describe_remedy(settings)}, or ask for fewer of "
+            f"{count_noun(per_item, 'rating')} of each response. {_describe_remedy(settings)}, or ask for fewer of "
             "each."
         )
     design = ComparisonDesign(n_items=n_items, per_item=per_item, n_raters=n_raters, same_raters=settings.same_raters)

@@ -46,5 +46,21 @@ class CostRates:
 
     def money(self, n_items: float, n_raters: float) -> float:
         """Return the cost of raters who finish a number of items each, with the recruiter's fee."""
+        return round(n_raters * self._cost_of_rater(n_items), 2)
+
+    def count_affordable(self, n_items: float, budget: float) -> int:
+        """Return the largest number of raters with a number of items each whose cost is within a budget.
+
+        Examples
+        --------
+        >>> rates = CostRates(currency="GBP", hourly_rate=12, minutes_per_item=1.5)
+        >>> rates.money(20, 7), rates.count_affordable(20, 49), rates.count_affordable(20, 48.99)
+        (49.0, 7, 6)
+        """
+        n = int(budget / self._cost_of_rater(n_items))
+        # The cost of all is rounded to cents, so that a rater more may fit, or one less.
+        return max(k for k in range(n - 1, n + 3) if self.money(n_items, k) <= budget)
+
+    def _cost_of_rater(self, n_items: float) -> float:
         pay = max(self.finished, self.minutes(n_items) / 60 * self.hourly_rate)
-        return round(n_raters * pay * (1 + self.fee_percent / 100), 2)
+        return pay * (1 + self.fee_percent / 100)

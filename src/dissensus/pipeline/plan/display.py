@@ -8,15 +8,8 @@ from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.pool import PoolPlan
 from dissensus.pipeline.plan.precision import PrecisionPlan
 from dissensus.pipeline.plan.settings import format_size
-from dissensus.pipeline.tables import (
-    UNKNOWN,
-    Grid,
-    Page,
-    escape_unprintable,
-    format_count,
-    format_number,
-    format_short,
-)
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_number, format_short
+from dissensus.schema.hints import count_noun
 from dissensus.stats.planning.simulated_power import SimulatedPower
 
 STATISTICS = {
@@ -38,7 +31,7 @@ def group_plan_page(plan: GroupPlan) -> Page:
         result = "No design of the table reaches it."
     else:
         smallest = "Smallest" if settings.statistic in IN_CLOSED_FORM else "Smallest of these"
-        result = f"{smallest}: {format_count(plan.smallest, 'rater')} per group."
+        result = f"{smallest}: {count_noun(plan.smallest, 'rater')} per group."
     several = len(plan.sizes) > 1
     if several and plan.smallest is not None:
         first = "Size with the fewest raters" if settings.rates is None else "Cheapest size"
@@ -154,8 +147,8 @@ def pool_plan_page(plan: PoolPlan) -> Page:
     settings = plan.settings
     n_raters = sum(cell.seats for cell in plan.cells)
     summary = (
-        f"{format_count(len(plan.cells), 'cell')} of {format_count(settings.seats, 'usable rater')}: admit "
-        f"{format_count(n_raters, 'rater')} and {plan.rest_seats:,} outside all groups ({_describe_margin(plan)}). "
+        f"{count_noun(len(plan.cells), 'cell')} of {count_noun(settings.seats, 'usable rater')}: admit "
+        f"{count_noun(n_raters, 'rater')} and {plan.rest_seats:,} outside all groups ({_describe_margin(plan)}). "
         f"Enough remain in every cell with probability {format_short(plan.confidence)}."
     )
     lines = tuple(
@@ -229,7 +222,7 @@ def comparison_plan_page(plan: ComparisonPlan) -> Page:
     summary = (
         f"Difference in {METRICS[settings.metric]} if {format_short(settings.perturbation)} of the answers to the "
         f"second differ{people}; {settings.load} answers of a rater. Most power: "
-        f"{format_count(plan.best, 'rating')} of a response."
+        f"{count_noun(plan.best, 'rating')} of a response."
     )
     head = (
         "Ratings of a response",
@@ -292,4 +285,6 @@ def interim_page(look: InterimLook) -> Page:
     if look.n_uncompared:
         caption += f" The largest {MOST_COMPARED} groups are compared; {look.n_uncompared:,} more are not."
     grid = Grid(("Raters of", "Raters", "Share", "Interval", "Reached"), lines, caption)
-    return Page(summary, (grid,), tuple(map(escape_unprintable, look.advice)))
+    unknown = f"Left out: {count_noun(look.n_unknown, 'rater')} of unknown group on {look.axis}."
+    notes = (*look.advice, *([unknown] if look.n_unknown else []))
+    return Page(summary, (grid,), tuple(map(escape_unprintable, notes)))

@@ -1,16 +1,21 @@
 """Designs of a comparison of groups, and the numbers of raters that are possible."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from dissensus.pipeline.plan.balance import split_ratings
 from dissensus.pipeline.plan.settings import MOST_RATERS, GroupPlanSettings
 from dissensus.stats.planning.contrast_power import (
+    FEWEST_RATERS,
     ContrastDesign,
     DesignCell,
+    bound_power,
     contrast_power,
     contrast_variance,
+    find_peak,
     find_smallest,
     smallest_difference,
 )
@@ -73,40 +78,76 @@ def compute_cost(settings: GroupPlanSettings, design: ContrastDesign) -> float |
     return None if rates is None else round(sum(rates.money(design.load(c), c.n_raters) for c in design.cells), 2)
 
 
-def least_raters(settings: GroupPlanSettings) -> int:
-    """Return the smallest number of raters per group with which every item has its ratings."""
-    if settings.per_item is None:
-        return 2
-    if settings.others is not None:
-        return max(2, settings.per_item - settings.others, -(-settings.others // max(1, settings.per_item - 1)))
-    return max(2, -(-settings.per_item // settings.n_cells))
+def list_sizes(settings: GroupPlanSettings) -> tuple[range, ...]:
+    """Return the possible numbers of raters per group, by ranges in which the ratings of an item are split alike.
 
-
-def most_raters(settings: GroupPlanSettings) -> int:
-    """Return the largest number of raters per group: an item for each of them, and a rating of each other group."""
-    if settings.per_item is None:
-        return MOST_RATERS
-    if settings.others is not None:
-        return max(2, settings.others * (settings.per_item - 1))
-    return max(2, min(MOST_RATERS, settings.per_item // settings.n_cells * settings.n_items))
+    With them every rater has an item, and every item has a rating of each group.
+    """
+    per_item, others, n_items = settings.per_item, settings.others, settings.n_items
+    if per_item is None:
+        bounds = [(0, MOST_RATERS)]
+    elif others is None:
+        bounds = [(-(-per_item // settings.n_cells), per_item // settings.n_cells * n_items)]
+    else:
+        # The group has k of the ratings where its proportion of them is above k - ½ and at most k + ½.
+        bounds = [
+            (
+                max(per_item - others, (2 * k - 1) * others // (2 * (per_item - k) + 1) + 1),
+                min(k * n_items, (2 * k + 1) * others // (2 * (per_item - k) - 1)),
+            )
+            for k in range(1, per_item)
+            if others <= (per_item - k) * n_items
+        ]
+    sizes = (range(max(FEWEST_RATERS, least), min(MOST_RATERS, most) + 1) for least, most in bounds)
+    return tuple(numbers for numbers in sizes if numbers)
 
 
 def choose_numbers(smallest: int | None, settings: GroupPlanSettings) -> tuple[int, ...]:
     """Return the raters per group of the designs of a table: around the smallest number, or fixed ones without it."""
-    least, most = least_raters(settings), most_raters(settings)
-    if smallest is None:
-        return tuple(sorted({min(most, max(least, n)) for n in FALLBACK}))
-    return tuple(sorted({min(most, max(least, round(factor * smallest))) for factor in GRID} | {smallest}))
+    sizes = list_sizes(settings)
+    wanted = FALLBACK if smallest is None else (*(round(factor * smallest) for factor in GRID), smallest)
+    return tuple(sorted({_find_nearest(sizes, n) for n in wanted}))
+
+
+def _find_nearest(sizes: Sequence[range], n: int) -> int:
+    return min((min(max(n, numbers[0]), numbers[-1]) for numbers in sizes), key=lambda size: abs(size - n))
 
 
 def find_smallest_size(model: RatingModel, settings: GroupPlanSettings, share: float) -> int | None:
     """Return the smallest number of raters per group that reaches the power, None if none does."""
+    power = _cache_power(model, settings, share)
+    for numbers in list_sizes(settings):
+        # The variance is smallest with the most raters: a bound in a fraction of the time.
+        variance = contrast_variance(model, build_design(settings, share, numbers[-1]))
+        if bound_power(settings.difference, variance, level=settings.level) < settings.power:
+            continue
+        peak = find_peak(power, numbers[0], numbers[-1])
+        smallest = find_smallest(power, settings.power, numbers[0], peak)
+        if smallest is not None:
+            return smallest
+    return None
 
+
+def find_best_size(model: RatingModel, settings: GroupPlanSettings, share: float) -> tuple[int, float]:
+    """Return the number of raters per group with the largest power, and that power."""
+    power = _cache_power(model, settings, share)
+    best = max((find_peak(power, numbers[0], numbers[-1]) for numbers in list_sizes(settings)), key=power)
+    return best, power(best)
+
+
+def _cache_power(model: RatingModel, settings: GroupPlanSettings, share: float) -> Callable[[int], float]:
+    """Return the power by the number of raters per group.
+
+    It has one peak in each of `list_sizes`: raters of one group reduce the variance, but also the degrees of freedom
+    where the other group is small. Between these ranges it falls where the other group loses a rating of each item.
+    """
+
+    @cache
     def power(n: int) -> float:
         design = build_design(settings, share, n)
         return contrast_power(settings.difference, contrast_variance(model, design), level=settings.level)
 
-    return find_smallest(power, settings.power, least_raters(settings), most_raters(settings))
+    return power
 
 
 def find_detectable(model: RatingModel, settings: GroupPlanSettings, share: float, n: int) -> float | None:

@@ -7,12 +7,14 @@ from typing import Final
 from dissensus.pipeline.plan.group_designs import (
     IN_CLOSED_FORM,
     PlannedDesign,
-    build_design,
+    find_best_size,
     find_detectable,
-    most_raters,
+    find_smallest_size,
+    list_sizes,
 )
-from dissensus.pipeline.plan.settings import MOST_RATERS, GroupPlanSettings
-from dissensus.stats.planning.contrast_power import contrast_power, contrast_variance, find_smallest
+from dissensus.pipeline.plan.settings import MOST_ITEMS, MOST_RATERS, GroupPlanSettings, format_size
+from dissensus.schema.hints import count_noun
+from dissensus.stats.planning.contrast_power import find_smallest
 from dissensus.stats.planning.rating_model import RatingModel
 
 FEW_PER_GROUP: Final = 5
@@ -77,26 +79,32 @@ def warn_of_low_power(designs: Sequence[PlannedDesign], smallest: int | None, po
             )
 
 
+def explain_impossible(settings: GroupPlanSettings) -> str:
+    """Return the reason why no number of raters has a design, and the least that would work."""
+
+    def has_sizes(n_items: int) -> bool:
+        return bool(list_sizes(replace(settings, n_items=n_items)))
+
+    items = find_smallest(has_sizes, 1, settings.n_items, MOST_ITEMS)
+    remedy = f"{settings.n_cells} ratings of an item" if items is None else count_noun(items, "item")
+    return (
+        f"No number of raters is possible with {format_size(settings.n_items, settings.per_item)}"
+        f"{_describe_others(settings)}: every rater needs an item, and every item a rating by each group. Plan "
+        f"{remedy} or more."
+    )
+
+
 def explain_unreachable(model: RatingModel, settings: GroupPlanSettings, share: float) -> str:
     """Return the reason why no number of raters reaches the power, and the least that would work."""
-    most = most_raters(settings)
-    design = build_design(settings, share, most)
-    best = contrast_power(settings.difference, contrast_variance(model, design), level=settings.level)
-    detectable = find_detectable(model, settings, share, most)
+    best, power = find_best_size(model, settings, share)
+    detectable = find_detectable(model, settings, share, best)
 
-    def with_items(n_items: int) -> float:
-        more = replace(settings, n_items=n_items)
-        wide = build_design(more, share, min(most_raters(more), most * 1000))
-        return contrast_power(settings.difference, contrast_variance(model, wide), level=settings.level)
+    def is_reached(**changes: int) -> bool:
+        return find_smallest_size(model, replace(settings, **changes), share) is not None  # type: ignore[arg-type]
 
-    def with_others(others: int) -> float:
-        more = replace(settings, others=others)
-        wide = build_design(more, share, most_raters(more))
-        return contrast_power(settings.difference, contrast_variance(model, wide), level=settings.level)
-
-    items = find_smallest(with_items, settings.power, settings.n_items + 1, 100_000)
+    items = find_smallest(lambda n: is_reached(n_items=n), 1, settings.n_items + 1, 100_000)
     others = (
-        find_smallest(with_others, settings.power, settings.others + 1, MOST_RATERS)
+        find_smallest(lambda n: is_reached(others=n), 1, settings.others + 1, MOST_RATERS)
         if settings.others is not None and settings.per_item is None
         else None
     )
@@ -106,13 +114,16 @@ def explain_unreachable(model: RatingModel, settings: GroupPlanSettings, share: 
         *(["more ratings of an item"] if settings.per_item is not None else []),
         *([] if detectable is None else [f"a difference of {format_difference(detectable)}"]),
     ]
-    design_words = "" if settings.per_item is None else f" with {settings.per_item} ratings each"
-    against = "" if settings.others is None else f", against {settings.others:,} other raters"
     return (
         f"No number of raters detects a difference of {format_difference(settings.difference)} on "
-        f"{settings.n_items:,} items{design_words}{against}: even with {most:,} raters per group the power is "
-        f"{best:.2f}. " + (f"Plan {', or '.join(remedies)}." if remedies else "Plan for a larger difference.")
+        f"{format_size(settings.n_items, settings.per_item)}{_describe_others(settings)}: the largest power is "
+        f"{power:.2f}, with {best:,} raters per group. "
+        + (f"Plan {', or '.join(remedies)}." if remedies else "Plan for a larger difference.")
     )
+
+
+def _describe_others(settings: GroupPlanSettings) -> str:
+    return "" if settings.others is None else f", against {settings.others:,} other raters"
 
 
 def format_difference(value: float) -> str:

@@ -16,8 +16,15 @@ from dissensus.pipeline.plan.group_designs import (
     find_detectable,
     find_null_rate,
     find_smallest_size,
+    list_sizes,
 )
-from dissensus.pipeline.plan.group_notes import explain_unreachable, list_notes, warn_of_few_items, warn_of_low_power
+from dissensus.pipeline.plan.group_notes import (
+    explain_impossible,
+    explain_unreachable,
+    list_notes,
+    warn_of_few_items,
+    warn_of_low_power,
+)
 from dissensus.pipeline.plan.partial import NOTHING_STORED, PartialResults
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.settings import GroupPlanSettings
@@ -77,6 +84,8 @@ def plan_groups(
     share = pilot.share if settings.share is None else settings.share
     model = _set_alternative(pilot.model, settings, share)
     in_closed_form = settings.statistic in IN_CLOSED_FORM
+    if not settings.raters and not list_sizes(settings):
+        raise InvalidInput(explain_impossible(settings))
     smallest = find_smallest_size(model, settings, share) if in_closed_form else None
     if smallest is None and in_closed_form and not settings.raters:
         raise InvalidInput(explain_unreachable(model, settings, share))

@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.tables import format_count
 from dissensus.schema.axes import require_one_axis
+from dissensus.schema.hints import count_noun, format_list, format_value
 from dissensus.schema.ratings.columns import RATER_ID
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.tabular_result import JsonResult
@@ -64,6 +64,7 @@ class InterimLook(JsonResult):
     half_width: float
     rows: tuple[InterimRow, ...]
     n_uncompared: int  # groups beyond `MOST_COMPARED`, which have a share and no differences
+    n_unknown: int  # raters of unknown group, who are in no row
     advice: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,9 +83,9 @@ def look_at_ratings(
 ) -> InterimLook:
     """Compute the interval of the share of an answer among raters, by group.
 
-    `order` has the ids of raters in the order in which they finished; others come last. Each rater is one observation:
-    the share of the answer among their ratings. Shares of raters are independent where items are assigned without
-    regard to the answers.
+    `order` has the ids of all raters in the order in which they finished; if it is empty, raters count in the order of
+    their ids. Each rater is one observation: the share of the answer among their ratings. Shares of raters are
+    independent where items are assigned without regard to the answers.
     """
     ratings.require_raters("An interim look")
     check_half_width(half_width)
@@ -97,11 +98,8 @@ def look_at_ratings(
     item, rater, code = ratings.codes(question)
     n_answers = np.bincount(rater, minlength=ratings.n_raters)
     hits = np.bincount(rater, code == scale.index(answer), minlength=ratings.n_raters)
-    position = {name: n for n, name in enumerate(order)}
-    names = ratings.raters[RATER_ID].to_list()
-    in_order = np.array(sorted(range(len(names)), key=lambda r: position.get(names[r], len(position))), np.int64)
-    in_order = in_order[n_answers[in_order] > 0]
-    codes, groups = ratings.group_codes(axis) if axis is not None else (np.zeros(len(names), np.int32), ())
+    in_order = _sort_raters(ratings.raters[RATER_ID].to_list(), np.flatnonzero(n_answers), order)
+    codes, groups = ratings.group_codes(axis) if axis is not None else (np.zeros(ratings.n_raters, np.int32), ())
     counts = np.bincount(item, minlength=ratings.n_items)
     few = np.flatnonzero(counts == counts.min())
     return look_at_shares(
@@ -120,6 +118,20 @@ def look_at_ratings(
     )
 
 
+def _sort_raters(names: Sequence[str], raters: IntArray, order: Sequence[str]) -> IntArray:
+    """Return raters in the order in which they finished, which has every one or is empty."""
+    if not order:
+        return raters
+    position = {name: n for n, name in enumerate(order)}
+    absent = [names[r] for r in raters if names[r] not in position]
+    if absent:
+        raise InvalidInput(
+            f"The order in which raters finished lacks {format_list(absent, 3)}. Give every rater a place in it: in a "
+            "file, fill in the time of a rating of each rater, or drop the column of times so that rows count."
+        )
+    return np.array(sorted(raters, key=lambda r: position[names[r]]), np.int64)
+
+
 def look_at_shares(
     shares: FloatArray,
     codes: IntArray,
@@ -132,14 +144,21 @@ def look_at_shares(
 ) -> InterimLook:
     """Compute the intervals of raters in the order in which they finished: their shares, and codes of their groups.
 
-    All raters have a row only where there are no groups: their share moves with the group from which raters come next.
+    All raters have a row only where no axis is compared: their share moves with the group from which raters come next.
+    Raters of unknown group, whose code is below 0, are in no row.
     """
     check_half_width(half_width)
+    axis = watched_answer.axis
+    if axis is not None and not groups:
+        raise InvalidInput(
+            f"No rater has a known group on {format_value(axis)}, so that there are no groups to compare. Choose "
+            "another axis, or none for all raters together."
+        )
     by_group = {group: shares[codes == code] for code, group in enumerate(groups)}
     largest = sorted(by_group, key=lambda group: by_group[group].size, reverse=True)[:MOST_COMPARED]
     pairs = combinations([group for group in by_group if group in largest], 2)
     shown = [
-        *([(None, None, shares, None)] if not groups else []),
+        *([(None, None, shares, None)] if axis is None else []),
         *((group, None, own, None) for group, own in by_group.items()),
         *((a, b, by_group[a], by_group[b]) for a, b in pairs),
     ]
@@ -147,11 +166,12 @@ def look_at_shares(
     return InterimLook(
         rating_question=watched_answer.question,
         answer=watched_answer.answer,
-        axis=watched_answer.axis,
+        axis=axis,
         confidence=confidence,
         half_width=half_width,
         rows=tuple(rows),
         n_uncompared=len(groups) - len(largest),
+        n_unknown=0 if axis is None else int(np.count_nonzero(codes < 0)),
         advice=(
             *(_advise_groups(rows, half_width) if rows else []),
             *(_advise_items(loads) if loads is not None else []),
@@ -205,8 +225,8 @@ def _advise_groups(rows: Sequence[InterimRow], half_width: float) -> list[str]:
     subject = "whose interval" if widest.against is None else f"as the interval of {widest.group} − {widest.against}"
     return [
         f"Next raters: of {_find_group(widest, rows)}, {subject} is the widest ({width}, "
-        f"{format_count(widest.n_raters, counted)}; planned are ±{half_width:g}). {len(wide):,} of "
-        f"{format_count(len(rows), 'interval')} are too wide."
+        f"{count_noun(widest.n_raters, counted)}; planned are ±{half_width:g}). {len(wide):,} of "
+        f"{count_noun(len(rows), 'interval')} are too wide."
     ]
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.cost import CostRates
+from dissensus.schema.hints import count_noun
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.stats.planning.simulated_power import UNSTUDENTISED, PlannedStatistic, check_simulations
 
@@ -22,8 +23,8 @@ def format_size(n_items: int, per_item: int | None) -> str:
     >>> format_size(350, 20), format_size(1, None)
     ('350 items with 20 ratings each', '1 item')
     """
-    items = f"{n_items:,} item{'s' * (n_items != 1)}"
-    return items if per_item is None else f"{items} with {per_item:,} rating{'s' * (per_item != 1)} each"
+    items = count_noun(n_items, "item")
+    return items if per_item is None else f"{items} with {count_noun(per_item, 'rating')} each"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

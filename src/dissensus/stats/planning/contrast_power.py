@@ -72,7 +72,8 @@ class ContrastDesign:
                 )
             if cell.per_item * self.n_items < cell.n_raters:
                 raise InvalidInput(
-                    f"{self.n_items} items with {cell.per_item} ratings of a group are not enough for "
+                    f"{self.n_items} item{'s' * (self.n_items != 1)} with {cell.per_item} "
+                    f"rating{'s' * (cell.per_item != 1)} of a group are not enough for "
                     f"{cell.n_raters} raters. Plan {-(-cell.n_raters // cell.per_item)} items, or fewer raters."
                 )
 
@@ -204,6 +205,19 @@ def contrast_power(difference: float, variance: ContrastVariance, *, level: floa
     return float(density @ np.array(chance) / density.sum())
 
 
+def bound_power(difference: float, variance: ContrastVariance, *, level: float) -> float:
+    """Return the power of the two-sided z test, whose variance is known: `contrast_power` does not exceed it.
+
+    Examples
+    --------
+    >>> round(bound_power(0.5, ContrastVariance(raters=2 / 64, items=0.0, df=126), level=0.05), 4)
+    0.8074
+    """
+    normal = NormalDist()
+    cut = normal.inv_cdf(1 - level / 2) * math.sqrt(variance.raters)
+    return normal.cdf((abs(difference) - cut) / math.sqrt(variance.raters + variance.items))
+
+
 def find_smallest(power: Callable[[int], float], target: float, least: int, most: int) -> int | None:
     """Return the smallest number whose power reaches a target, None if `most` does not; power increases.
 
@@ -219,6 +233,23 @@ def find_smallest(power: Callable[[int], float], target: float, least: int, most
         middle = (low + high) // 2
         low, high = (low, middle) if power(middle) >= target else (middle, high)
     return high
+
+
+def find_peak(power: Callable[[int], float], least: int, most: int) -> int:
+    """Return the number from `least` to `most` with the largest power, which increases up to it and then decreases.
+
+    Examples
+    --------
+    >>> find_peak(lambda n: -abs(n - 30), 2, 90), find_peak(lambda n: n / 100, 2, 90)
+    (30, 90)
+    """
+    if least < most and power(most - 1) < power(most):
+        return most
+    low, high = least, most
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if power(middle) < power(middle + 1) else (low, middle)
+    return low
 
 
 def smallest_difference(power: Callable[[float], float], target: float, most: float) -> float | None:
