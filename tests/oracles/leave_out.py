@@ -1,8 +1,10 @@
 """Leave-one-group-out densities of multilevel models: a fit without each group."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
+from dissensus.stats.multilevel.design import ModelDesign
 from dissensus.stats.multilevel.fit import OrdinalFit, fit_ordinal
 
 
@@ -14,11 +16,12 @@ def refit_without(design: ModelDesign, fit: OrdinalFit, number: int) -> np.ndarr
         terms = []
         for term in design.random:
             groups = np.unique(term.groups[rest], return_inverse=True)[1].ravel()
-            terms.append(RandomTerm(name=term.name, groups=groups, n_groups=groups.max() + 1))
+            covariates = term.covariates and replace(term.covariates, row=term.covariates.row[rest])
+            terms.append(replace(term, groups=groups, n_groups=int(groups.max()) + 1, covariates=covariates))
         others = ModelDesign(
             answers=design.answers[rest],
             n_categories=design.n_categories,
-            fixed=Covariates.from_matrix(design.fixed.values[design.fixed.row[rest]]),
+            fixed=replace(design.fixed, row=design.fixed.row[rest]),
             random=tuple(terms),
         )
         without = fit_ordinal(others, link=fit.link, integration="laplace").approximation

@@ -14,7 +14,7 @@ from dissensus.preference.data.pairs import Pair, answers
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.evaluation.diagnostics import compute_diagnostics
 from dissensus.preference.fit.groups import GroupFeatures, choose_groups, fit_groups, principal_directions
-from dissensus.preference.fit.training import TrainingPlan, train
+from dissensus.preference.fit.training import TrainingPlan, cross_validate, train
 from dissensus.preference.models.groups import Groups
 from dissensus.schema.records.conversation import Conversation
 from dissensus.stats.sparse import SparseRows
@@ -214,3 +214,16 @@ def test_a_minority_of_a_tenth_has_effects() -> None:
     """Four of forty raters; over all raters the gain is not significant."""
     chosen = choose_groups(Examples.from_pairs(draw_minority(3)), features=(("words",),), seed=0)
     assert "rater_view" in chosen.penalties
+
+
+def test_the_order_of_pairs_of_unknown_raters_makes_no_difference_to_margins_held_out() -> None:
+    votes = people(0.5, seed=3).votes[:160]
+    pairs = [replace(pair, rater=None) if number % 2 else pair for number, pair in enumerate(votes)]
+    plan = TrainingPlan(kind="groups", features=(("words",),))
+    order = np.random.default_rng(0).permutation(len(pairs))
+    given, shuffled = (
+        cross_validate([pairs[row] for row in rows], n_folds=2, plan=plan) for rows in (range(len(pairs)), order)
+    )
+    assert shuffled.settings == given.settings
+    assert shuffled.margins.tolist() == given.margins[order].tolist()
+    assert shuffled.length.tolist() == given.length[order].tolist()

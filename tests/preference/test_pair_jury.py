@@ -11,6 +11,7 @@ from tests.preference.pairs import simulate_group_choices
 from dissensus.errors import DissensusError, InvalidInput, NotFound
 from dissensus.files.models.folder import load_jury_model, save_model
 from dissensus.preference.data.pairs import Pair
+from dissensus.preference.fit.training import sort_pairs
 from dissensus.preference.jury.composition import seat_groups
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.jury.pair_evaluation import evaluate_pair_jury
@@ -117,6 +118,22 @@ def test_groups_of_unknown_raters_are_refused(pairs: list[Pair]) -> None:
     assert not read_jury_pairs(unknown).has_raters
     anonymous = [replace(pair, groups=()) for pair in unknown]
     assert read_jury_pairs([*anonymous, *pairs[30:]], by=["gender"]).axes == {"rater_gender": ("Man", "Woman")}
+
+
+def test_an_empty_cell_does_not_erase_the_group_of_a_rater(pairs: list[Pair]) -> None:
+    last = {pair.rater: number for number, pair in enumerate(sort_pairs(pairs))}
+    for number in (set(last.values()), {0}):
+        some = [replace(pair, groups=()) if row in number else pair for row, pair in enumerate(sort_pairs(pairs))]
+        whole, blank = (read_jury_pairs(each, by=["gender"]) for each in (pairs, some))
+        assert blank.axes == whole.axes
+        assert blank.groups.tolist() == whole.groups.tolist()
+
+
+def test_raters_with_two_groups_are_refused(pairs: list[Pair]) -> None:
+    one = next(pair for pair in pairs if pair.cells["rater_gender"] == "Man")
+    other = replace(one, groups=(("rater_gender", "Woman"),), rejected="Another response.")
+    with pytest.raises(InvalidInput, match=rf"Rater '{one.rater}' has two groups of rater_gender: .*two ids"):
+        read_jury_pairs([*pairs, other], by=["gender"])
 
 
 @pytest.mark.parametrize(

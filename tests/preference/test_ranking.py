@@ -13,6 +13,7 @@ from tests.support.bot_comparisons import BOTS, STRENGTHS, draw_comparisons
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.files.pairs.comparisons import read_comparisons
 from dissensus.preference.ranking.ranking import Comparisons, rank
+from dissensus.preference.ranking.strengths import bradley_terry
 
 POINTS = 400 / math.log(10)
 
@@ -46,6 +47,26 @@ def test_strengths_maximise_the_likelihood(ties: float) -> None:
     strengths = {row.bot: row.bradley_terry for row in rank(comparisons, bootstrap=0).rows}
     for bot, level in zip(BOTS, np.append(free, -free.sum()), strict=True):
         assert strengths[bot] == pytest.approx(1000 + POINTS * level, abs=0.1)
+
+
+def test_pools_that_few_comparisons_connect_are_at_the_maximum() -> None:
+    """At the maximum the expected wins between the pools are the observed ones, 2 of 3."""
+    rng = np.random.default_rng(0)
+    wins = np.zeros((40, 40))
+    for pool in (slice(0, 20), slice(20, 40)):
+        wins[pool, pool] = rng.integers(1, 10_000, (20, 20))
+    np.fill_diagonal(wins, 0)
+    wins[0, 20], wins[20, 0] = 2, 1
+    strengths = bradley_terry(wins)
+    assert strengths[0] - strengths[20] == pytest.approx(POINTS * math.log(2), abs=1e-6)
+    expected = (wins + wins.T) / (1 + 10 ** ((strengths[None, :] - strengths[:, None]) / 400))
+    assert expected.sum(axis=1) == pytest.approx(wins.sum(axis=1))
+
+
+def test_strengths_that_are_far_apart_are_at_the_maximum() -> None:
+    """Each of ten chatbots beats the next one 10,000 times and loses once."""
+    wins = np.diag(np.full(9, 1e4), 1) + np.diag(np.ones(9), -1)
+    assert -np.diff(bradley_terry(wins)) == pytest.approx(np.full(9, POINTS * math.log(1e4)))
 
 
 def test_weights_count_as_copies() -> None:

@@ -1,10 +1,18 @@
 """Factors of covariance matrices: singular ones, and fits whose random effects determine each other."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from dissensus.stats.multilevel.covariance import canonicalize, cholesky_factor, mark_boundary
-from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
+from dissensus.stats.multilevel.covariance import (
+    canonicalize,
+    cholesky_factor,
+    count_parameters,
+    mark_boundary,
+    parameter_gradient,
+)
+from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm, Structure
 from dissensus.stats.multilevel.fit import fit_ordinal
 
 CODES = Covariates(values=np.array([[1.0, 0, 0], [1, 1, 0], [1, 0, 1]]), row=np.arange(1200) % 30 % 3)
@@ -48,6 +56,18 @@ def test_regular_covariances_keep_their_parameters() -> None:
     parameters = np.array([0.2, -0.5, -0.3, 0.3, 0.1, 0.8])
     assert canonicalize(TERM, parameters) is parameters
     assert not mark_boundary(TERM, parameters).any()
+
+
+@pytest.mark.parametrize("structure", ["full", "identity"])
+def test_a_diagonal_element_at_its_bound_has_no_gradient(structure: Structure) -> None:
+    """The factor no longer depends on the logarithm; a search would follow it without end."""
+    term = replace(TERM, structure=structure)
+    for logarithm in (-6.9, -7.1, -40.0):
+        parameters = np.full(count_parameters(term), 0.1)
+        parameters[0] = logarithm
+        gradient = parameter_gradient(term, cholesky_factor(term, parameters), np.eye(3))
+        assert (gradient[0] != 0) == (logarithm > -7)
+        assert (gradient[1:3] != 0).all()
 
 
 @pytest.mark.parametrize("order", [[0, 2, 1], [1, 0, 2]])

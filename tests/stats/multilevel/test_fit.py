@@ -11,6 +11,7 @@ from tests.stats.multilevel.designs import simulate_design
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
 from dissensus.stats.multilevel.fit import MaximumFit, OrdinalFit, fit_ordinal
+from dissensus.stats.multilevel.quadrature import correct_by_quadrature
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +137,56 @@ def test_effects_without_variance_vanish() -> None:
     assert fit.random[1].sds[0] < 1e-3
     assert fit.thresholds[0] == pytest.approx(0, abs=0.1)
     assert np.isfinite(fit.threshold_errors).all()
+
+
+@pytest.fixture
+def pairs_of_ratings() -> ModelDesign:
+    """Items with two ratings, of which the search with Laplace's approximation ends at equal raters."""
+    rng = np.random.default_rng(6)
+    item = np.repeat(np.arange(500), 2)
+    rater = np.concatenate([rng.choice(30, 2, replace=False) for _ in range(500)])
+    latent = rng.normal(0, 3, 500)[item] + rng.normal(0, 0.4, 30)[rater] + rng.normal(size=1000)
+    return ModelDesign(
+        answers=(latent > 0).astype(int),
+        n_categories=2,
+        fixed=Covariates.from_matrix((rater % 2).astype(float)[:, None]),
+        random=(
+            RandomTerm(name="rater", groups=rater, n_groups=30),
+            RandomTerm(name="item", groups=item, n_groups=500),
+        ),
+    )
+
+
+def test_effects_vanish_only_if_the_likelihood_by_quadrature_says_so(pairs_of_ratings: ModelDesign) -> None:
+    fit = fit_ordinal(pairs_of_ratings)
+    assert fit.integration == "quadrature"
+    assert not fit.random[0].has_vanished
+    assert fit.random[0].sds[0] == pytest.approx(0.429, abs=0.005)
+    assert fit.log_likelihood == pytest.approx(-538.168, abs=0.005)
+    # Also standard errors are of this maximum.
+    likelihood, centre = fit.approximation.likelihood, fit.approximation.parameters
+
+    def gradient(parameters: np.ndarray) -> np.ndarray:
+        mode = likelihood.mode(parameters)
+        return likelihood.gradient(parameters, mode, correct_by_quadrature(likelihood, mode))
+
+    steps = 1e-3 * np.eye(len(centre))
+    hessian = np.array([(gradient(centre - step) - gradient(centre + step)) / 2e-3 for step in steps])
+    errors = np.sqrt(np.diag(np.linalg.inv(hessian)))
+    assert np.sqrt(np.diag(fit.covariance)) == pytest.approx(errors, rel=0.02)
+
+
+def test_effects_that_vanish_by_quadrature_too_are_held(pairs_of_ratings: ModelDesign) -> None:
+    """Raters answer at random, and each of their answers equally often."""
+    rng = np.random.default_rng(0)
+    answers = np.empty(1000, int)
+    for rater in range(30):
+        rows = np.flatnonzero(pairs_of_ratings.random[0].groups == rater)
+        answers[rows] = rng.permutation(np.arange(len(rows)) % 2)
+    fit = fit_ordinal(replace(pairs_of_ratings, answers=answers))
+    assert fit.integration == "quadrature"
+    assert fit.random[0].has_vanished
+    assert np.isfinite(fit.coefficient_errors).all()
 
 
 def test_slopes_that_follow_the_intercept_are_singular_but_have_a_fit() -> None:

@@ -234,7 +234,7 @@ def cross_validate(
     plan
         Kind of model and options; the default is that of `train`.
     seed
-        Seed of the folds.
+        Seed of the folds. The order of the pairs makes no difference.
     progress
         Called with the completed share.
 
@@ -249,6 +249,8 @@ def cross_validate(
         There are fewer dialogues than folds.
     """
     plan = plan or TrainingPlan()
+    order = np.array(sorted(range(len(pairs)), key=lambda row: _sort_key(pairs[row])), np.int64)
+    pairs = [pairs[row] for row in order.tolist()]
     examples = plan.examples(pairs, part_progress(progress, 0, plan.encoding))
     fold_progress = part_progress(progress, plan.encoding, 1)
     fold = folds(examples.dialogue, n_folds, seed=seed)
@@ -258,8 +260,8 @@ def cross_validate(
         fold_settings = plan.choose(training, seed=seed)
         held_out = [pairs[row] for row in index.tolist()]
         model = plan.recipe.fit(training, fold_settings, "harmless")  # The purpose does not enter the fit
-        margins[index] = plan.recipe.margins(model, held_out, examples.take(index))
-        length[index] = length_margins(model, held_out)
+        margins[order[index]] = plan.recipe.margins(model, held_out, examples.take(index))
+        length[order[index]] = length_margins(model, held_out)
         settings.append(fold_settings.to_card())
         if fold_progress is not None:
             fold_progress((number + 1) / n_folds)

@@ -15,6 +15,7 @@ from dissensus.preference.jury.training import (
     FEW_ITEMS,
     MIN_RATERS,
     JuryRatings,
+    assign_groups,
     build_model,
     describe_ratings,
     learn_groups,
@@ -22,7 +23,7 @@ from dissensus.preference.jury.training import (
     read_jury_ratings,
 )
 from dissensus.preference.models.encoder import Encoder
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import format_list
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import CROSS, RATER_ID
 from dissensus.schema.ratings.table import Ratings
@@ -114,19 +115,11 @@ def _merge_groups(
 ) -> tuple[Int64Array, tuple[str, ...]]:
     """Return the group of each rater on an axis, and the names; refuse raters with two groups."""
     names = tuple(dict.fromkeys([*rated.axes[axis], *compared.axes[axis]]))
-    codes = np.full(len(ids), -1)
     rated_codes = rated.groups[list(rated.axes).index(axis)]
-    codes[: len(rated_codes)] = rated_codes
     number = np.array([*(names.index(name) for name in compared.axes[axis]), -1])
     choice_codes = number[compared.groups[list(compared.axes).index(axis)]][compared.raters]
-    for rater, group in zip(choice_raters.tolist(), choice_codes.tolist(), strict=True):
-        if -1 not in (group, codes[rater]) and group != codes[rater]:
-            raise InvalidInput(
-                f"Rater {format_value(ids[rater])} has two groups of {axis}: {names[codes[rater]]} and {names[group]}. "
-                "Give each rater one, the same with ratings and pairs; if they are two people, give them two ids."
-            )
-        codes[rater] = max(group, codes[rater])
-    return codes, names
+    raters = np.concatenate([np.arange(len(rated_codes)), choice_raters])
+    return assign_groups(axis, names, raters, np.concatenate([rated_codes, choice_codes]), ids), names
 
 
 def train_joint_jury(

@@ -19,6 +19,7 @@ from dissensus.preference.jury.training import (
     MIN_ITEMS,
     MIN_RATERS,
     JuryAnswers,
+    assign_groups,
     build_model,
     learn_groups,
     number_answers,
@@ -85,16 +86,15 @@ def read_jury_pairs(pairs: Sequence[Pair], *, by: Sequence[str] = (), min_raters
             f"{len(numbers):,} pairs of responses were compared, and a jury model needs {MIN_ITEMS} or more. Give more."
         )
     labels = pair_labels(pairs)
-    raters = _number_raters(pairs)
+    raters, ids = _number_raters(pairs)
     known = {axis: tuple(sorted({str(name) for name in column if name is not None})) for axis, column in labels.items()}
     known.pop(RATER, None)
     columns: dict[str, tuple[Int64Array, tuple[str, ...]]] = {}
     for axis in dict.fromkeys(RATER_PREFIX + axis if RATER_PREFIX + axis in known else axis for axis in by):
         index = {name: number for number, name in enumerate(groups_of_axis(known, axis))}
         _check_raters(pairs, axis)
-        codes = np.full(int(raters.max()) + 1, -1)
-        codes[raters] = [index.get(name, -1) for name in labels[axis]]
-        columns[axis] = codes, tuple(index)
+        codes = np.array([index.get(name, -1) for name in labels[axis]], np.int64)
+        columns[axis] = assign_groups(axis, tuple(index), raters, codes, ids), tuple(index)
     learned = learn_groups(columns, raters, int(raters.max()) + 1, min_raters)
     return JuryPairs(
         question=QUESTION,
@@ -131,11 +131,11 @@ def _check_raters(pairs: Sequence[Pair], axis: str) -> None:
         )
 
 
-def _number_raters(pairs: Sequence[Pair]) -> Int64Array:
-    """Return the number of each pair's rater; each pair of an unknown rater has a number of its own."""
+def _number_raters(pairs: Sequence[Pair]) -> tuple[Int64Array, list[str | None]]:
+    """Return the number of each pair's rater, and the ids; each pair of an unknown rater has a number of its own."""
     keys = [(pair.rater, None if pair.rater is not None else row) for row, pair in enumerate(pairs)]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    return np.array([numbers[key] for key in keys], np.int64)
+    return np.array([numbers[key] for key in keys], np.int64), [rater for rater, _ in numbers]
 
 
 def train_pair_jury(

@@ -11,6 +11,7 @@ from dissensus.preference.jury.features import TextFeatures, known_by_others
 from dissensus.preference.jury.model import LIMITS, JuryModel
 from dissensus.preference.jury.texts import RatedText, hash_texts, read_rated_texts
 from dissensus.preference.models.encoder import Encoder
+from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.safety import check_unsafe_answers
 from dissensus.schema.ratings.table import Ratings
@@ -75,6 +76,25 @@ class LearnedGroups(NamedTuple):
     axes: dict[str, tuple[str, ...]]
     groups: Int64Array  # -1 if unknown or too small, shape (A, R)
     notes: tuple[str, ...]
+
+
+def assign_groups(
+    axis: str, names: Sequence[str], raters: Int64Array, codes: Int64Array, ids: Sequence[str | None]
+) -> Int64Array:
+    """Return the group of each rater on an axis, -1 if unknown, given the rater and the group of each answer.
+
+    A rater with two groups is refused.
+    """
+    groups = np.full(len(ids), -1)
+    for rater, group in zip(raters.tolist(), codes.tolist(), strict=True):
+        if -1 not in (group, groups[rater]) and group != groups[rater]:
+            raise InvalidInput(
+                f"Rater {format_value(ids[rater])} has two groups of {axis}: {names[groups[rater]]} and "
+                f"{names[group]}. Give each rater one, the same in all ratings and pairs; if they are two people, "
+                "give them two ids."
+            )
+        groups[rater] = max(group, groups[rater])
+    return groups
 
 
 def learn_groups(

@@ -169,8 +169,6 @@ def rank(comparisons: Comparisons, *, bootstrap: int = 1000, seed: int = 0, conf
         The chatbots fall into parts that were never compared with each other.
     InvalidInput
         Number of replicates or confidence level out of range.
-    MissingExtra
-        evalica is not installed.
 
     Notes
     -----

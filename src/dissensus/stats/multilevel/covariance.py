@@ -18,6 +18,7 @@ from dissensus.stats.result import FloatArray, IntArray
 
 # Logarithm below which a diagonal element stays, so that the mode of effects is found in spite of rounding.
 SMALLEST = -7.0
+LEAST_DIAGONAL = float(np.exp(SMALLEST))
 # Diagonal element below which it is zero, and the likelihood no longer depends on it.
 SMALLEST_SD = 0.01
 
@@ -39,11 +40,11 @@ def lower_triangle(size: int) -> tuple[IntArray, IntArray]:
 def cholesky_factor(term: RandomTerm, parameters: FloatArray) -> FloatArray:
     """Return the lower triangular factor of a term's covariance, shape (D, D)."""
     if term.structure == "identity":
-        return np.diag(np.full(term.size, np.exp(max(parameters[0], SMALLEST))))
+        return np.diag(np.full(term.size, max(np.exp(parameters[0]), LEAST_DIAGONAL)))
     size = term.size
     factor = np.zeros((size, size))
     factor[lower_triangle(size)] = parameters[size:]
-    factor.flat[:: size + 1] = np.exp(np.maximum(parameters[:size], SMALLEST))
+    factor.flat[:: size + 1] = np.maximum(np.exp(parameters[:size]), LEAST_DIAGONAL)
     return factor
 
 
@@ -55,10 +56,12 @@ def invert_covariance(factor: FloatArray) -> FloatArray:
 
 def parameter_gradient(term: RandomTerm, factor: FloatArray, gradient: FloatArray) -> FloatArray:
     """Return the gradient by the parameters, given the symmetric gradient by the covariance matrix, shape (D, D)."""
+    # At its bound a diagonal element stays while its logarithm goes on, and a search would follow it without end.
+    diagonal = np.where(np.diag(factor) > LEAST_DIAGONAL, np.diag(factor), 0.0)
     if term.structure == "identity":
-        return np.array([2 * factor[0, 0] ** 2 * np.trace(gradient)])
+        return np.array([2 * factor[0, 0] * diagonal[0] * np.trace(gradient)])
     by_factor = 2 * gradient @ factor
-    return np.concatenate([np.diag(by_factor) * np.diag(factor), by_factor[lower_triangle(term.size)]])
+    return np.concatenate([np.diag(by_factor) * diagonal, by_factor[lower_triangle(term.size)]])
 
 
 def start_parameters(term: RandomTerm) -> FloatArray:

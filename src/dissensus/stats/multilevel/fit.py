@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -165,6 +165,14 @@ class PosteriorFit(OrdinalFit):
     approximation: ChainSample
 
 
+class RefinedMaximum(NamedTuple):
+    """Maximum of the likelihood with its corrections, and the standard error of its value."""
+
+    parameters: FloatArray
+    log_likelihood: float
+    error: float
+
+
 def fit_ordinal(
     design: ModelDesign,
     *,
@@ -181,7 +189,8 @@ def fit_ordinal(
 
     With few ratings a group, the approximation makes standard deviations of random effects too small: those of items by
     about .05, .01 and .004 at 3, 5 and 10 ratings an item. `quadrature` over the effects of the factor with the most
-    groups corrects that; standard errors remain those of the approximation.
+    groups corrects that. Standard errors remain those of the approximation, except where it leads to a standard
+    deviation of zero and quadrature does not: there they are by quadrature too.
 
     Effects of that factor are eliminated group by group. The equations of all other effects are solved with a matrix,
     and beyond 2,000 of them by conjugate gradients, in time and memory proportional to the ratings. Then gradient and
@@ -238,34 +247,18 @@ def fit_ordinal(
     if integration == "auto":
         few = len(design.answers) < FEW_RATINGS * likelihood.layout.n_groups
         integration = "quadrature" if few and likelihood.layout.ratings.inner.shape[1] == 1 else "laplace"
-    is_refined = integration == "quadrature" or likelihood.is_iterative
+    is_quadrature = integration == "quadrature"
+    is_refined = is_quadrature or likelihood.is_iterative
     start = _start(likelihood, ERROR_SDS[link])
     information = likelihood.information(start, likelihood.mode(start)) + penalty.information(start)
-    longest = np.ones(likelihood.n_parameters)
-
-    def value_and_gradient(parameters: FloatArray) -> tuple[float, FloatArray]:
-        if not likelihood.is_allowed(parameters):
-            return -np.inf, np.zeros_like(parameters)
-        point = likelihood.mode(parameters)
-        value = point.log_likelihood + penalty.value(parameters)
-        return value, likelihood.gradient(parameters, point) + penalty.gradient(parameters)
-
-    tolerance = NEAR if is_refined else TOLERANCE
-    maximum = maximize(value_and_gradient, start, information, longest, tolerance=tolerance)
-    zero = RESTART_LOG
-    while (start := _canonicalize(likelihood, maximum.parameters, zero)) is not maximum.parameters:
-        # Once, effects that vanished are released: their covariances may only have had the wrong sign.
-        free = ~_find_boundary(likelihood, start)
-        current = likelihood.information(start, likelihood.mode(start)) + penalty.information(start)
-        maximum = _maximize_free(value_and_gradient, start, current, free, tolerance)
-        zero = SMALLEST
-    parameters, error = maximum.parameters, 0.0
+    maximum = _maximize(likelihood, penalty, start, information, tolerance=NEAR if is_refined else TOLERANCE)
+    parameters, error, is_released = maximum.parameters, 0.0, False
     log_likelihood = maximum.value - penalty.value(parameters)
     if is_refined:
-        parameters, log_likelihood, error = _refine(
-            likelihood, penalty, maximum, is_quadrature=integration == "quadrature"
-        )
-    curvature = _curvature(likelihood, penalty, parameters, information)
+        held = _refine(likelihood, penalty, maximum, is_quadrature=is_quadrature)
+        refined = _release_zeros(likelihood, penalty, held) if is_quadrature else held
+        (parameters, log_likelihood, error), is_released = refined, refined is not held
+    curvature = _curvature(likelihood, penalty, parameters, information, is_quadrature=is_released)
     mode = likelihood.mode(parameters)
     first = likelihood.n_thresholds
     return MaximumFit(
@@ -310,6 +303,44 @@ def _canonicalize(likelihood: LaplaceLikelihood, parameters: FloatArray, zero: f
     return parameters if (canonical == parameters).all() else canonical
 
 
+def _objective(
+    likelihood: LaplaceLikelihood, penalty: PriorPenalty, *, is_quadrature: bool
+) -> Callable[[FloatArray], tuple[float, FloatArray]]:
+    """Return the function of the parameters that gives the penalized log-likelihood and its gradient."""
+
+    def evaluate(parameters: FloatArray) -> tuple[float, FloatArray]:
+        if not likelihood.is_allowed(parameters):
+            return -np.inf, np.zeros_like(parameters)
+        point = likelihood.mode(parameters)
+        correction = correct_by_quadrature(likelihood, point) if is_quadrature else None
+        value = point.log_likelihood + (correction.value if correction else 0.0) + penalty.value(parameters)
+        return value, likelihood.gradient(parameters, point, correction) + penalty.gradient(parameters)
+
+    return evaluate
+
+
+def _maximize(
+    likelihood: LaplaceLikelihood,
+    penalty: PriorPenalty,
+    start: FloatArray,
+    information: FloatArray,
+    *,
+    tolerance: float,
+    is_quadrature: bool = False,
+) -> Maximum:
+    """Maximize over all parameters; covariances have none that are redundant."""
+    function = _objective(likelihood, penalty, is_quadrature=is_quadrature)
+    maximum = maximize(function, start, information, np.ones_like(start), tolerance=tolerance)
+    zero = RESTART_LOG
+    while (start := _canonicalize(likelihood, maximum.parameters, zero)) is not maximum.parameters:
+        # Once, effects that vanished are released: their covariances may only have had the wrong sign.
+        free = ~_find_boundary(likelihood, start)
+        current = likelihood.information(start, likelihood.mode(start)) + penalty.information(start)
+        maximum = _maximize_free(function, start, current, free, tolerance)
+        zero = SMALLEST
+    return maximum
+
+
 def _maximize_free(
     function: Callable[[FloatArray], tuple[float, FloatArray]],
     start: FloatArray,
@@ -337,8 +368,8 @@ def _maximize_free(
 
 def _refine(
     likelihood: LaplaceLikelihood, penalty: PriorPenalty, maximum: Maximum, *, is_quadrature: bool
-) -> tuple[FloatArray, float, float]:
-    """Move to the maximum of the likelihood with its corrections by the BFGS method; return its value and the error.
+) -> RefinedMaximum:
+    """Move to the maximum of the likelihood with its corrections by the BFGS method.
 
     Corrections are those of quadrature, and what the approximate inverse of a large complement leaves out.
     """
@@ -362,15 +393,41 @@ def _refine(
         parameters = parameters + step
     mode = likelihood.estimate_determinant(mode)
     value = mode.log_likelihood + (correction.value if correction else 0.0)
-    return parameters, value, 0.5 * mode.hessian.error
+    return RefinedMaximum(parameters, value, 0.5 * mode.hessian.error)
+
+
+def _release_zeros(likelihood: LaplaceLikelihood, penalty: PriorPenalty, held: RefinedMaximum) -> RefinedMaximum:
+    """Return the maximum of the corrected likelihood from larger standard deviations, if it is higher.
+
+    Without corrections the search may have ended near zero, where no gradient leads away again, although the maximum
+    is elsewhere.
+    """
+    start = held.parameters.copy()
+    for term, part in zip(likelihood.design.random, likelihood.covariance_slices, strict=True):
+        diagonal = slice(part.start, part.start + (1 if term.structure == "identity" else term.size))
+        start[diagonal] = np.maximum(start[diagonal], RESTART_LOG)
+    if (start == held.parameters).all():
+        return held
+    information = likelihood.information(start, likelihood.mode(start)) + penalty.information(start)
+    maximum = _maximize(likelihood, penalty, start, information, tolerance=NEAR, is_quadrature=True)
+    released = _refine(likelihood, penalty, maximum, is_quadrature=True)
+    gain = released.log_likelihood + penalty.value(released.parameters)
+    gain -= held.log_likelihood + penalty.value(held.parameters)
+    return released if gain > NEAR else held
 
 
 def _curvature(
-    likelihood: LaplaceLikelihood, penalty: PriorPenalty, parameters: FloatArray, ordinary: FloatArray
+    likelihood: LaplaceLikelihood,
+    penalty: PriorPenalty,
+    parameters: FloatArray,
+    ordinary: FloatArray,
+    *,
+    is_quadrature: bool,
 ) -> Curvature:
     """Return the covariance of the estimates, and how effects follow the parameters, by differences.
 
-    `ordinary` is the information at the start, where it has an ordinary size.
+    `ordinary` is the information at the start, where it has an ordinary size. The curvature is that of Laplace's
+    approximation, or of the likelihood by quadrature.
     """
     information, by_u, by_v = likelihood.joint_information(parameters, likelihood.mode(parameters))
     joint = information + penalty.information(parameters), by_u, by_v
@@ -380,7 +437,9 @@ def _curvature(
     first_scale = np.sqrt(np.diag(ordinary))
     free = np.flatnonzero(~_find_boundary(likelihood, parameters))
     for is_central in (False, True):
-        hessian, by_u, by_v = _differences(likelihood, penalty, parameters, free, joint, is_central=is_central)
+        hessian, by_u, by_v = _differences(
+            likelihood, penalty, parameters, free, joint, is_central=is_central, is_quadrature=is_quadrature
+        )
         scaled = (hessian / np.outer(first_scale, first_scale))[np.ix_(free, free)]
         if np.linalg.eigvalsh(scaled)[0] >= LEAST_INFORMATION:
             break
@@ -399,6 +458,7 @@ def _differences(
     joint: tuple[FloatArray, FloatArray, FloatArray],
     *,
     is_central: bool,
+    is_quadrature: bool,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return minus the second derivatives of the log-likelihood, and the derivatives of the modes of the effects.
 
@@ -414,7 +474,8 @@ def _differences(
     def evaluate(change: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         moved = parameters + change
         mode = likelihood.mode(moved)
-        return likelihood.gradient(moved, mode) + penalty.gradient(moved), mode.u, mode.v
+        correction = correct_by_quadrature(likelihood, mode) if is_quadrature else None
+        return likelihood.gradient(moved, mode, correction) + penalty.gradient(moved), mode.u, mode.v
 
     centre = evaluate(np.zeros_like(parameters))
     for j in free[free >= n]:

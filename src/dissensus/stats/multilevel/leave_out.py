@@ -7,6 +7,7 @@ import numpy as np
 
 from dissensus.stats.multilevel import kernels
 from dissensus.stats.multilevel.covariance import cholesky_factor
+from dissensus.stats.multilevel.design import RandomTerm
 from dissensus.stats.multilevel.group_likelihood import GroupLikelihood
 from dissensus.stats.multilevel.kernels import PROBIT
 from dissensus.stats.multilevel.posterior import NormalApproximation
@@ -27,7 +28,8 @@ def leave_groups_out(approximation: NormalApproximation, number: int) -> FloatAr
 
     - coefficients and the level of the thresholds: normal with precision :math:`V^{-1} - I_g` around
       :math:`\hat\beta - (V^{-1} - I_g)^{-1} X_g^\top s`, where :math:`I_g` is the information of the group with its
-      effect integrated out, and s are the slopes of its ratings' log-likelihoods;
+      effect integrated out, and s are the slopes of its ratings' log-likelihoods; if the group's effect is a slope,
+      :math:`X_g` are the derivatives of the location with other effects that follow the coefficients;
     - other effects of each rating, of variance v and with curvature w: variance :math:`v / (1 - v w)`, moved by
       :math:`-s v / (1 - v w)`;
     - the group's own effect: normal with the estimated variance and that of the coefficients.
@@ -54,12 +56,14 @@ def leave_groups_out(approximation: NormalApproximation, number: int) -> FloatAr
     effects = likelihood.effects(mode.u, mode.v)[number]
     rest = groups.remove_effects(mode.predictors.location, mode.predictors.width, effects, thresholds)
     slopes, weights = np.empty(len(groups.answers)), np.empty(len(groups.answers))
-    location = rest.location + effects[groups.groups, 0]
+    own = groups.coefficients[:, 0]
+    location = rest.location + own * effects[groups.groups, 0]
     kernels.fill_slopes(groups.answers, rest._replace(location=location), slopes, weights)
     variance = _other_variances(approximation, number, groups.ratings, weights)
     remaining = np.maximum(1 - variance * weights, LEAST_SHARE)
     own_variance = float(_covariance(approximation, number)[0, 0])
-    removed = _remove_groups(approximation, groups, slopes, weights, own_variance)
+    fixed = _fixed_columns(approximation, number, groups.ratings)
+    removed = _remove_groups(approximation, groups, fixed, slopes, weights, own_variance)
     if removed is None:
         return None
     shift, extra = removed
@@ -68,10 +72,10 @@ def leave_groups_out(approximation: NormalApproximation, number: int) -> FloatAr
     factor = 1.0 if likelihood.link == PROBIT else np.pi / 8
     scale = np.sqrt(1 + factor * variance / remaining)
     point = rest._replace(location=rest.centre - (rest.centre - location) / scale, width=-np.log(scale))
-    moved = replace(groups, coefficients=(1 / scale)[:, None])
-    information = np.bincount(groups.groups, weights / scale**2, len(effects))
+    moved = replace(groups, coefficients=(own / scale)[:, None])
+    information = np.bincount(groups.groups, weights * (own / scale) ** 2, len(effects))
     total = own_variance + extra
-    change = np.bincount(groups.groups, (location - rest.location) * weights / scale**2, len(effects))
+    change = np.bincount(groups.groups, (location - rest.location) * weights * own / scale**2, len(effects))
     estimate = effects[:, 0] * (information + 1 / own_variance) - change
     sd = 1 / np.sqrt(information + 1 / total)
     points, node_weights = np.polynomial.hermite_e.hermegauss(NODES)
@@ -98,9 +102,7 @@ def _other_variances(
     for other, term in enumerate(approximation.likelihood.design.random):
         if other == number:
             continue
-        values = np.ones((len(ratings), 1))
-        if term.covariates is not None:
-            values = term.covariates.values[term.covariates.row[ratings]]
+        values = _term_columns(term, ratings)
         group = term.groups[ratings]
         precision = np.empty((term.n_groups, term.size, term.size))
         precision[:] = np.linalg.inv(_covariance(approximation, other))
@@ -111,9 +113,37 @@ def _other_variances(
     return variances
 
 
+def _fixed_columns(approximation: NormalApproximation, number: int, ratings: IntArray) -> FloatArray:
+    """Return the derivative of each rating's location by the level of the thresholds and by each coefficient."""
+    likelihood = approximation.likelihood
+    fixed = likelihood.design.fixed
+    columns = np.column_stack([np.full(len(ratings), -1.0), fixed.values[fixed.row[ratings]]])
+    if likelihood.design.random[number].covariates is None:
+        return columns
+    # An intercept takes up what a group adds to the level. A slope does not: effects of items follow the level, and
+    # the removal of a group would count twice, for the level and for the items.
+    n = likelihood.n_thresholds
+    by_u, by_v = approximation.curvature.by_u, approximation.curvature.by_v
+    for j in range(columns.shape[1]):
+        part = slice(0, n) if j == 0 else slice(n + j - 1, n + j)
+        following = likelihood.effects(by_u[part].sum(axis=0), by_v[part].sum(axis=0))
+        for other, term in enumerate(likelihood.design.random):
+            if other != number:
+                columns[:, j] += (_term_columns(term, ratings) * following[other][term.groups[ratings]]).sum(axis=1)
+    return columns
+
+
+def _term_columns(term: RandomTerm, ratings: IntArray) -> FloatArray:
+    """Return the coefficients of a term's effects in the location of each rating, shape (ratings, D)."""
+    if term.covariates is None:
+        return np.ones((len(ratings), 1))
+    return np.asarray(term.covariates.values[term.covariates.row[ratings]])
+
+
 def _remove_groups(
     approximation: NormalApproximation,
     groups: GroupLikelihood,
+    fixed: FloatArray,
     slopes: FloatArray,
     weights: FloatArray,
     own_variance: float,
@@ -126,20 +156,19 @@ def _remove_groups(
     average[1:, first:] = np.eye(end - first)
     covariance = average @ approximation.curvature.covariance[:end, :end] @ average.T
     precision = np.linalg.inv(covariance)
-    fixed = likelihood.design.fixed
     shift, extra = np.empty(len(slopes)), np.empty(len(groups.start) - 1)
     for g in range(len(extra)):
         part = slice(groups.start[g], groups.start[g + 1])
-        row = groups.ratings[part]
-        x = np.column_stack([np.full(len(row), -1.0), fixed.values[fixed.row[row]]])
-        weighted = weights[part] @ x
-        total = weights[part].sum()
+        x, own = fixed[part], groups.coefficients[part, 0]
+        weighted = (weights[part] * own) @ x
+        total = float(weights[part] @ own**2)
         information = (x * weights[part][:, None]).T @ x
         information -= np.outer(weighted, weighted) / (total + 1 / own_variance)
         if np.linalg.eigvals(covariance @ information).real.max() > LARGEST_LEVERAGE:
             return None
         without = np.linalg.inv(precision - information)
         shift[part] = -x @ (without @ (x.T @ slopes[part]))
-        mean = weighted / total
+        # Without ratings that depend on its effect, a group tells nothing of it.
+        mean = weighted / total if total else np.zeros(len(weighted))
         extra[g] = mean @ without @ mean
     return shift, extra
