@@ -357,6 +357,30 @@ def test_a_term_that_few_red_teamers_determine_has_no_interval(small_sample: tup
     assert any(note.startswith("No interval of rlhf: too few") for note in mixed_model(analysis.models[1]).notes)
 
 
+def test_a_term_without_variation_between_red_teamers_has_no_interval(small_sample: tuple[Attempt, ...]) -> None:
+    """The outcomes of the reference type are all 0."""
+    ratings = np.random.default_rng(0).integers(5, size=len(small_sample))
+    even = [
+        replace(
+            attempt,
+            rating=int(ratings[number]) if number % 2 else 0,
+            red_team_member_id=number % 30,
+            model_type="rlhf" if number % 2 else "plain lm",
+            num_params="52B",
+            task_description_harmlessness_score=None,
+            is_upworker=None,
+        )
+        for number, attempt in enumerate(small_sample)
+    ]
+    intercept, other = analyse_attempts(even, bootstrap=0).models[1].terms
+    assert intercept.estimate == pytest.approx(0, abs=1e-12)
+    assert intercept.reason == "no standard error: it does not vary between red-teamers"
+    assert (intercept.standard_error, intercept.df, intercept.ci_low, intercept.p) == (None,) * 4
+    assert (other.name, other.reason) == ("rlhf", None)
+    assert other.ci_low is not None
+    assert other.ci_low < other.estimate
+
+
 def test_a_map_puts_like_attempts_together(small_sample: tuple[Attempt, ...]) -> None:
     themes = ("pick a lock with a pin", "bake bread from stale flour", "fold a paper boat", "count sheep at night")
     embedded = [

@@ -10,7 +10,7 @@ from tests.oracles import significance
 from tests.pipeline.tables import find, ratings_of, simulate_frame
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.analyse import Analysis, Row, analyse
+from dissensus.pipeline.analyse import Analysis, Row, analyse, group_divergence
 from dissensus.pipeline.analyse.settings import Family
 from dissensus.pipeline.simulate import simulate_ratings
 from dissensus.schema.ratings.table import Ratings
@@ -189,6 +189,18 @@ def test_an_attribute_of_items_can_be_the_stratum_if_constant_per_rater() -> Non
     mixed = ratings.with_items(table.with_columns(phase=pl.Series(["one", "two"] * 3)))
     with pytest.raises(InvalidInput, match="rated items whose phase is 'one' and items whose phase is 'two'"):
         analyse(mixed, by=["race"], permutations=9, permute_within="phase")
+
+
+def test_intervals_of_an_item_attribute_can_be_the_stratum() -> None:
+    answers = {"a": "NYN...", "b": "NYY...", "c": "UYN...", "d": "...NYN", "e": "...YYN", "f": "...NUN"}
+    ratings = ratings_of(answers, {"rater_race": [*"xyxyxy"]})
+    words = pl.DataFrame({"item_id": [f"item-{i}" for i in range(6)], "words": [str(4 + 2 * i) for i in range(6)]})
+    binned = ratings.with_items(words).with_bins("words", [10])
+    named = ratings.with_items(words.with_columns(words=pl.Series(["long"] * 3 + ["short"] * 3)))
+    one, other = (analyse(table, by="race", permutations=9, permute_within="words") for table in (binned, named))
+    np.testing.assert_array_equal(one.null, other.null)
+    p = [group_divergence(table, "race", permutations=9, permute_within="words").p for table in (binned, named)]
+    assert p[0] == p[1]
 
 
 def test_a_sparse_design_is_warned_of_unless_shuffled_within() -> None:

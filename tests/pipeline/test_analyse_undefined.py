@@ -2,12 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 from tests.pipeline.tables import find, ratings_of
 
 from dissensus.pipeline.analyse import Analysis, analyse
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.agreement import ONE_CATEGORY
+from dissensus.stats.bootstrap import NO_SPREAD, Resample
 
 # One single rater, three with separate items, three who always answer No, and seven who rate the first six items.
 ANSWERS = {
@@ -144,14 +146,29 @@ def pair_and_loners() -> Ratings:
 
 
 def test_a_row_with_only_undefined_replicates_has_a_reason() -> None:
-    """A replicate of two raters is one of them twice every other time."""
+    """A replicate of two raters is one of them twice every other time; a single other replicate has no spread."""
     analyses = (analyse(pair_and_loners(), by=["race"], bootstrap=2, seed=seed) for seed in range(20))
     without = [row for analysis in analyses if (row := find(analysis, "x", "irr")).ci_low is None]
-    assert without
+    assert {row.reason for row in without} == {"every bootstrap replicate is undefined", NO_SPREAD}
     for row in without:
         assert row.estimate is not None
         assert row.ci_high is None
-        assert row.reason == "every bootstrap replicate is undefined"
+
+
+@pytest.mark.parametrize("resample", ["both", "raters", "items"])
+def test_a_statistic_that_is_the_same_in_every_replicate_has_no_interval(resample: Resample) -> None:
+    """The raters of x always say No."""
+    rng = np.random.default_rng(0)
+    others = {f"r{r}": "".join(rng.choice(["N", "U", "Y"], 12)) for r in range(6)}
+    ratings = ratings_of({"a": "N" * 12, "b": "N" * 12, **others}, {"rater_race": [*"xx", *"y" * 6]})
+    analysis = analyse(ratings, by=["race"], bootstrap=40, permutations=19, resample=resample)
+    for metric in ("answer_share", "pairwise_agreement", "negentropy", "plurality_size"):
+        row = find(analysis, "x", metric)
+        assert (row.ci_low, row.ci_high, row.warning) == (None, None, None)
+        assert str(row.reason).endswith(NO_SPREAD)
+        assert find(analysis, "y", metric).ci_low is not None
+    assert find(analysis, "x", "mean_difference").ci_low is not None
+    assert f"{NO_SPREAD.capitalize()}: share, agreement" in str(analysis)
 
 
 def test_a_row_with_only_undefined_permutations_has_a_reason() -> None:

@@ -1,5 +1,7 @@
 """Bootstrap intervals of agreement over items: replicates by hand, coverage, and invalid input."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -92,6 +94,20 @@ def test_dichotomised_answers_and_equally_rated_items() -> None:
     assert select_equally_rated(counts[1:3]).tolist() == counts[1:2].tolist()
     with pytest.raises(UndefinedEstimate, match="No item has two ratings"):
         select_equally_rated(counts[3:])
+
+
+@pytest.mark.parametrize("coefficient", ["krippendorff_alpha", "fleiss_kappa"])
+def test_one_item_and_perfect_agreement_have_no_interval(coefficient: Coefficient) -> None:
+    for counts in ([[2, 1]], [[3, 0], [0, 3]] * 20):
+        result = agreement_interval(counts, coefficient, replicates=50)
+        assert np.isfinite(result.estimate.estimate)
+        assert (result.low, result.high, result.warning) == (None, None, None)
+
+
+def test_few_items_are_warned_of() -> None:
+    for n_items, warning in ((99, "interval too narrow: fewer than 100 items"), (100, None)):
+        for coefficient in get_args(Coefficient):
+            assert agreement_interval(simulate_reviews(n_items, 1), coefficient, replicates=50).warning == warning
 
 
 def test_invalid_input() -> None:

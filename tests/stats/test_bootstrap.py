@@ -1,5 +1,7 @@
 """Resampling and its intervals."""
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -219,6 +221,19 @@ def test_the_small_sample_factor_is_that_of_a_t_interval() -> None:
         np.testing.assert_allclose([lower, upper], factor * np.array([low, high]), rtol=0.001)
 
 
+@pytest.mark.parametrize(
+    ("confidence", "quantiles"),
+    [(0.95, {2: 12.7062, 3: 4.3027, 4: 3.1824}), (0.99, {2: 63.6567, 3: 9.9248, 5: 4.6041, 30: 2.7564, 32: 2.7440})],
+)
+def test_the_quantile_of_t_is_exact_for_few_raters(confidence: float, quantiles: dict[int, float]) -> None:
+    null, observed = replicates(0), np.array(0.0)
+    plain = np.array(interval(observed, null, confidence=confidence))
+    for n, t in quantiles.items():
+        widened = interval(observed, null, confidence=confidence, n=n)
+        factor = np.sqrt(n / (n - 1)) * t / NormalDist().inv_cdf((1 + confidence) / 2)
+        np.testing.assert_allclose(widened, factor * plain, rtol=2e-5)
+
+
 def test_undefined_replicates_are_left_out() -> None:
     null = replicates(0)
     holes = np.concatenate([null, np.full(50, np.nan)])
@@ -234,6 +249,19 @@ def test_without_an_estimate_or_a_replicate_there_is_no_interval() -> None:
         two_way_interval(np.array([np.nan, 0.3]), null, null, null, confidence=0.95),
     ):
         assert np.isnan(ends).all()
+
+
+def test_replicates_that_are_equal_but_for_rounding_have_no_interval() -> None:
+    spread, observed = replicates(0), np.array([1.0, 0.5])
+    equal = 1 - 1e-16 * np.arange(400)
+    null = np.stack([equal, np.where(spread > 0, np.nan, spread)], axis=-1)
+    for ends in (
+        interval(observed, null, confidence=0.95, n=20),
+        two_way_interval(observed, null, null, np.ones_like(null), confidence=0.95),
+    ):
+        low, high = ends
+        assert np.isnan([low[0], high[0]]).all()
+        assert low[1] < 0.5 < high[1]
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, -0.5, 95.0])

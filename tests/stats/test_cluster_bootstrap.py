@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import norm, spearmanr, t
 
 from dissensus.errors import InvalidInput
+from dissensus.stats.bootstrap import NO_SPREAD
 from dissensus.stats.cluster_bootstrap import (
     NO_CASES,
     NO_INTERVAL,
@@ -106,6 +107,15 @@ def test_there_is_no_interval_from_too_few_clusters_or_without_variation() -> No
         bootstrap_rank_correlation(rng.random(20), np.ones(20), np.arange(20), draws, confidence=0.95).reason
         == NO_VARIATION
     )
+
+
+def test_there_is_no_interval_if_all_replicates_are_equal() -> None:
+    draws = draw_clusters(12, 50, seed=0)
+    (share,) = bootstrap_means([0, 1, 1] * 12, [0] * 36, [case // 3 for case in range(36)], draws)
+    same = bootstrap_rank_correlation(range(36), range(36), [case // 3 for case in range(36)], draws, confidence=0.95)
+    for result, estimate in ((share, 2 / 3), (same, 1)):
+        assert result.estimate == pytest.approx(estimate)
+        assert (result.ci_low, result.ci_high, result.reason) == (None, None, NO_SPREAD)
 
 
 def test_ten_effective_clusters_are_enough_for_an_interval() -> None:

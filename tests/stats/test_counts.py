@@ -59,6 +59,16 @@ def test_the_compiled_loop_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> N
     assert tables[0].dtype == tables[1].dtype
 
 
+@pytest.mark.parametrize("item_type", [np.uint64, np.int8])
+@pytest.mark.parametrize("answer_type", [np.uint64, np.int64, np.uint8])
+def test_codes_of_any_integer_type(
+    monkeypatch: pytest.MonkeyPatch, item_type: type[np.integer[Any]], answer_type: type[np.integer[Any]]
+) -> None:
+    monkeypatch.setattr(counts, "_COMPILED", "a module that is not loaded")
+    table = count_answers(np.array([100, 0, 0], item_type), np.array([3, 1, 1], answer_type))
+    assert (table.shape, table[100, 3], table[0, 1], table.sum()) == ((101, 4), 1, 2, 3)
+
+
 @quick
 @given(matrices())
 def test_matrix_and_long_form_agree(matrix: NDArray[np.int64]) -> None:

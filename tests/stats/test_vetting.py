@@ -284,8 +284,13 @@ def test_rank_correlation_is_that_of_scipy(seed: int) -> None:
 def test_rank_correlation_is_undefined_without_ranks() -> None:
     for x, y in (([1, 2, 3], [1, 2, 3]), ([1, 1, 1, 1], [1, 2, 3, 4])):
         assert np.isnan(rank_correlation(x, y).estimate)
-    perfect = rank_correlation([1, 2, 3, 4, 5], [1, 4, 9, 16, 25])
-    assert (perfect.estimate, perfect.ci_low, perfect.ci_high) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(("y", "estimate"), [([1, 4, 9, 16, 25, 25], 1), ([9, 8, 7, 6, 5, 5], -1)])
+def test_equal_or_reversed_ranks_have_no_interval(y: list[float], estimate: int) -> None:
+    perfect = rank_correlation([1, 2, 3, 4, 5, 5], y)
+    assert perfect.estimate == pytest.approx(estimate)
+    assert np.isnan([perfect.ci_low, perfect.ci_high]).all()
 
 
 def test_total_times_are_sums() -> None:

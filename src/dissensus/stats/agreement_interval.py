@@ -13,6 +13,7 @@ from dissensus.stats.bootstrap import draw_resamples, interval, two_way_interval
 from dissensus.stats.counts import check_counts, count_ratings
 from dissensus.stats.design import METRICS, Design, chunks
 from dissensus.stats.distance import Level, squared_distances
+from dissensus.stats.groups.coverage import warn_of_few_items
 from dissensus.stats.groups.statistics import published_statistics
 from dissensus.stats.result import Estimate, FloatArray, Int64Array, IntArray, check_confidence
 
@@ -29,12 +30,16 @@ class AgreementInterval:
     estimate
         The coefficient.
     low, high
-        Ends of the interval; None without replicates, or if the coefficient is undefined in every replicate.
+        Ends of the interval; None without replicates, with fewer than two items, or if the coefficient is undefined, or
+        the same, in every replicate.
+    warning
+        Reason why the interval may not cover as often as it claims.
     """
 
     estimate: Estimate
     low: float | None
     high: float | None
+    warning: str | None = None
 
 
 def agreement_interval(
@@ -101,9 +106,10 @@ def agreement_interval(
     estimate = krippendorff_alpha(table, level=level) if is_alpha else fleiss_kappa(table)
     # Resampling distinct rows of counts by their frequency is exact, and far fewer rows are drawn.
     rows, times = np.unique(table[count_ratings(table) >= 2], axis=0, return_counts=True)
-    if not replicates:
+    n_items = int(times.sum())
+    if not replicates or n_items < 2:
         return AgreementInterval(estimate=estimate, low=None, high=None)
-    drawn = np.random.default_rng(seed).multinomial(times.sum(), times / times.sum(), size=replicates)
+    drawn = np.random.default_rng(seed).multinomial(n_items, times / n_items, size=replicates)
     low, high = interval(
         np.array(estimate.estimate),
         _REPLICATED[coefficient](rows, drawn.astype(np.float64), level),
@@ -111,7 +117,8 @@ def agreement_interval(
     )
     if not np.isfinite([low, high]).all():
         return AgreementInterval(estimate=estimate, low=None, high=None)
-    return AgreementInterval(estimate=estimate, low=float(low), high=float(high))
+    warning = warn_of_few_items("irr", n_items)
+    return AgreementInterval(estimate=estimate, low=float(low), high=float(high), warning=warning)
 
 
 def alpha_intervals(
@@ -136,7 +143,7 @@ def alpha_intervals(
     Returns
     -------
     low, high : ndarray, shape (G,)
-        NaN where alpha, or every replicate, is undefined.
+        NaN where alpha, or every replicate, is undefined, or all replicates are equal.
 
     Examples
     --------

@@ -2,21 +2,29 @@
 
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.result import FloatArray, IntArray, check_confidence
+from dissensus.stats.cluster_robust import t_quantile
+from dissensus.stats.result import ZERO, FloatArray, IntArray, check_confidence
 
 Resample = Literal["both", "raters", "items"]
 
 Entropy = int | tuple[int, ...] | None
 
+NO_SPREAD: Final = "no interval: it is the same in every bootstrap replicate"
+"""Reason of an estimate without an interval."""
+
 # Draws that are cached for the next axis of the same analysis, which resamples with the same seeds: of so many
 # replicates, for pools and sets of items up to this size; 49 MB in all.
 _CACHED_REPLICATES, _CACHED_SIZE = 2_048, 2_000
+
+# From so many degrees of freedom on, the series of t has a relative error of 3e-5 at most at a confidence of 99.9 %.
+# The exact quantile of each cell takes .2 ms or more.
+_LEAST_DF_OF_SERIES = 30
 
 
 def draw_resamples(
@@ -111,7 +119,7 @@ def interval(
     Returns
     -------
     low, high : ndarray, shape (…)
-        NaN where the estimate, or every replicate, is undefined.
+        NaN where the estimate, or every replicate, is undefined, or all replicates are equal.
 
     Notes
     -----
@@ -169,7 +177,7 @@ def two_way_interval(
     Returns
     -------
     low, high : ndarray, shape (…)
-        NaN where the estimate, or every replicate, is undefined.
+        NaN where the estimate, or every replicate, is undefined, or all replicates are equal.
 
     Notes
     -----
@@ -205,17 +213,22 @@ def _small_sample_factor(share: FloatArray, n_raters: FloatArray, n_items: Float
     inflation = sum(part * (1 + 1 / n) for part, n in zip(shares, df, strict=True))
     inverse_df = sum(part**2 / n for part, n in zip(shares, df, strict=True))
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    return np.asarray(np.sqrt(inflation) * _student_t(z, inverse_df) / z)
+    return np.asarray(np.sqrt(inflation) * _student_t(confidence, np.asarray(inverse_df)) / z)
 
 
-def _student_t(z: float, inverse_df: FloatArray) -> FloatArray:
-    """Return quantiles of Student's t by those of the normal (Abramowitz and Stegun 1964, 26.7.5)."""
+def _student_t(confidence: float, inverse_df: FloatArray) -> FloatArray:
+    """Return two-sided quantiles of Student's t."""
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
     terms = (
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
     )
-    return np.asarray(z + sum(term * inverse_df ** (power + 1) for power, term in enumerate(terms)))
+    # Abramowitz and Stegun 1964, 26.7.5; it is far too small for few degrees of freedom.
+    quantiles = np.asarray(z + sum(term * inverse_df ** (power + 1) for power, term in enumerate(terms)))
+    few = inverse_df > 1 / _LEAST_DF_OF_SERIES
+    quantiles[few] = [t_quantile(confidence, 1 / value) for value in inverse_df[few].tolist()]
+    return quantiles
 
 
 def _means(replicates: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
@@ -230,11 +243,17 @@ def _variances(replicates: FloatArray) -> FloatArray:
     return np.asarray(squared / np.maximum(defined.sum(axis=0), 1))
 
 
+def vary(replicates: FloatArray, observed: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Return whether replicates, shape (B, …), of estimates, shape (…), differ by more than rounding."""
+    return np.asarray(np.ptp(replicates, axis=0) > ZERO * (1 + np.abs(observed)))
+
+
 def _percentiles(
     observed: FloatArray, deviations: FloatArray, defined: npt.NDArray[np.bool_], confidence: float
 ) -> tuple[FloatArray, FloatArray]:
     check_confidence(confidence)
-    has_interval = defined.any(axis=0) & np.isfinite(observed)
+    # Deviations of undefined replicates are 0, which is between those of others.
+    has_interval = np.isfinite(observed) & vary(deviations, observed)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     # Percentile p is the replicate of rank p (B + 1), below which a share p of all draws is expected.
     values = np.where(defined | ~has_interval, deviations, np.nan)

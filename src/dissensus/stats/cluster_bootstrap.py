@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.stats.bootstrap import draw_resamples
+from dissensus.stats.bootstrap import NO_SPREAD, draw_resamples, vary
 from dissensus.stats.cluster_robust import estimate_clustered_df, t_quantile
 from dissensus.stats.result import FloatArray, IndexArray, check_confidence, none_if_not_finite
 
@@ -193,6 +193,8 @@ def summarise_replicates(
     effective = n**2 / float(sizes @ sizes) if n else 0.0
     defined = replicates[np.isfinite(replicates)]
     reason = _missing_reason(n, effective, replicates, same=same)
+    if not reason and not vary(defined, estimate):
+        reason = NO_SPREAD
     low = high = None
     if not reason:
         k = (effective / (effective - 1)) ** 0.5 * t_quantile(confidence, estimate_clustered_df(sizes))

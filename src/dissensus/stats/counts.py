@@ -65,7 +65,8 @@ def count_answers(
         answered = answers >= 0
         if not answered.all():
             items, answers = items[answered], answers[answered]
-        cells = items * np.int64(n_categories) + answers
+        # As int64: the sum of unsigned and signed 64-bit integers is a floating-point number.
+        cells = items.astype(np.int64) * n_categories + answers.astype(np.int64)
         return np.bincount(cells, minlength=n_items * n_categories).reshape(n_items, n_categories).astype(np.int32)
     from dissensus.stats.kernels import count
 

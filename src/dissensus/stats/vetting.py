@@ -1,7 +1,7 @@
 """Measures of rater care: answer times, use of labels, agreement with other raters, and outlier scores."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import NormalDist
 from typing import Final
@@ -395,7 +395,8 @@ def rank_correlation(x: npt.ArrayLike, y: npt.ArrayLike, *, confidence: float = 
     Returns
     -------
     RankCorrelation
-        NaN if fewer than four pairs are known, or if either has one value. Ties have the mean of their ranks.
+        NaN if fewer than four pairs are known, or if either has one value. Ties have the mean of their ranks. The ends
+        alone are NaN if the ranks are the same, or reversed, since the standard error of z is not that of such data.
 
     References
     ----------
@@ -418,9 +419,10 @@ def rank_correlation(x: npt.ArrayLike, y: npt.ArrayLike, *, confidence: float = 
     rho = float(np.clip(weighted_spearman(first_code, second_code, np.ones(n)), -1, 1))
     if np.isnan(rho):
         return undefined
+    if 1 - abs(rho) <= ZERO:
+        return replace(undefined, estimate=rho)
     half = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt((1 + rho**2 / 2) / (n - 3))
-    with np.errstate(divide="ignore"):
-        ends = np.tanh(np.arctanh(rho) + half * np.array([-1, 1]))
+    ends = np.tanh(np.arctanh(rho) + half * np.array([-1, 1]))
     return RankCorrelation(estimate=rho, ci_low=float(ends[0]), ci_high=float(ends[1]), n=n)
 
 

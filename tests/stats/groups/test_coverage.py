@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.pipeline.tables import ratings_of
+from tests.support.partitions import partition
 
 from dissensus.stats.design import Design
 from dissensus.stats.groups.coverage import WIDE, IntervalDesign, describe_interval_designs, warn_of_coverage
@@ -14,6 +16,7 @@ COMPLETE = IntervalDesign(
     n_others=60,
     n_items=350,
     minority=0.4,
+    others_minority=0.4,
     density=1.0,
     n_answers=3,
     load_ratio=1,
@@ -50,7 +53,7 @@ def test_the_design_of_each_comparison_is_measured_on_raters_with_ratings() -> N
     group = np.array([0, 0, 1, -1])
     (numbers,) = describe_interval_designs(design, group, np.array([0]), np.array([-1]))
     assert (numbers.n_raters, numbers.n_others, numbers.n_items, numbers.load_ratio) == (2, 1, 3, 3.0)
-    assert (numbers.minority, numbers.density) == pytest.approx((1 / 7, 7 / 9))
+    assert (numbers.minority, numbers.others_minority, numbers.density) == pytest.approx((1 / 6, 0, 7 / 9))
     assert (numbers.n_per_item, numbers.n_others_per_item) == pytest.approx((2, 1 / 3))
 
 
@@ -64,6 +67,31 @@ def test_rare_answers_few_items_and_sparse_designs_have_warnings() -> None:
         assert warn_of_coverage(metric, sparse) == WIDE
     for metric in ("negentropy", "pairwise_agreement", "pairwise_agreement_difference"):
         assert warn_of_coverage(metric, replace(COMPLETE, n_answers=5)) == WIDE
+
+
+def test_rare_answers_of_a_group_count_for_it_and_for_its_comparisons() -> None:
+    rare, others = replace(COMPLETE, minority=0.02), replace(COMPLETE, others_minority=0.02)
+    warning = "interval too narrow: 98 % of the answers are the same"
+    for metric in ("answer_share", "negentropy"):
+        assert [warn_of_coverage(metric, design) for design in (rare, others)] == [warning, None]
+    for metric in ("xrr", "cross_negentropy", "pairwise_agreement_difference"):
+        assert [warn_of_coverage(metric, design) for design in (rare, others)] == [warning, warning]
+    assert [warn_of_coverage("gai", design) for design in (rare, others)] == [WIDE, WIDE]
+
+
+def test_minorities_are_those_of_each_side() -> None:
+    """Groups 0 and 1 gave each answer once and twice; group 2 always the same; the last rater has no group."""
+    ratings = ratings_of({"a": "NNY", "b": "NYY", "c": "YYY", "d": "NNN"}, {})
+    design = Design(*ratings.codes("Q_overall"), 3, 4, len(ratings.scale("Q_overall")))
+    group, inside = np.array([0, 1, 2, -1]), np.array([0, 1, 2])
+    for of in (design, partition(ratings, "Q_overall", [1]).design):
+        rest = describe_interval_designs(of, group, inside, np.array([-1, -1, -1]))
+        last = describe_interval_designs(of, group, inside, np.array([2, 2, 2]))
+        assert [numbers.minority for numbers in rest] == pytest.approx([1 / 3, 1 / 3, 0])
+        assert [numbers.others_minority for numbers in rest] == pytest.approx([1 / 6, 2 / 6, 3 / 6])
+        assert [numbers.others_minority for numbers in last] == [0, 0, 0]
+        (pool,) = describe_interval_designs(of, np.zeros(4, int), np.array([0]), np.array([-1]))
+        assert (pool.minority, pool.others_minority) == pytest.approx((6 / 12, 1))
 
 
 def test_small_quotas_have_a_warning() -> None:

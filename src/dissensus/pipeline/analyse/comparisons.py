@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.ratings.cells import encode_values
 from dissensus.schema.ratings.columns import REST
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.result import IndexArray, Int32Array
@@ -93,8 +94,7 @@ def assign_strata(ratings: Ratings, attributes: str) -> Int32Array:
 
 
 def _assign_item_strata(ratings: Ratings, column: str) -> Int32Array:
-    values = ratings.items[column].unique().drop_nulls().sort()
-    code = ratings.items[column].cast(pl.Enum(values)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    values, code = encode_values(ratings.items[column].cast(pl.String))
     of_rating = code[ratings.answers["item"].to_numpy()]
     rater_of_rating = ratings.answers["rater"].to_numpy().astype(np.int64)
     pairs = np.unique(rater_of_rating[of_rating >= 0] * max(1, len(values)) + of_rating[of_rating >= 0])

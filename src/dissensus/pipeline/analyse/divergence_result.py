@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from dissensus.pipeline.tables import Grid, Page, PagedResult, escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import Grid, Page, PagedResult, escape_unprintable, format_short
+from dissensus.schema.hints import count_noun
 from dissensus.schema.tabular_result import TabularResult
 from dissensus.stats.result import FloatArray
 
@@ -161,7 +162,7 @@ def _summary(divergence: GroupDivergence) -> str:
     return (
         f"{escape_unprintable(divergence.question)}: {NAMES[divergence.measure]} between the soft labels of "
         f"{len(divergence.groups)} groups, "
-        f"{format_short(divergence.estimate, 3)} on average over {format_count(len(divergence.pairs), 'pair')}{tested}"
+        f"{format_short(divergence.estimate, 3)} on average over {count_noun(len(divergence.pairs), 'pair')}{tested}"
     )
 
 
@@ -177,7 +178,7 @@ def _notes(divergence: GroupDivergence) -> Iterator[str]:
         side = "of large values" if divergence.measure == "group_distance" else "two-sided"
         within = f" within {escape_unprintable(divergence.permute_within)}" if divergence.permute_within else ""
         yield (
-            f"By chance: mean of {format_count(divergence.null.size, 'permutation')} of the raters{within}, groups of "
+            f"By chance: mean of {count_noun(divergence.null.size, 'permutation')} of the raters{within}, groups of "
             f"the same sizes, seed {divergence.seed}; p {side}, adjusted by Benjamini–Hochberg over the pairs."
         )
     if divergence.reason is not None:

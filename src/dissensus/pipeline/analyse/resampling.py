@@ -20,7 +20,7 @@ from dissensus.stats.groups.statistics import (
     resample_published,
     resample_statistics,
 )
-from dissensus.stats.result import ZERO, Estimate, FloatArray, Int32Array
+from dissensus.stats.result import ZERO, BoolArray, Estimate, FloatArray, Int32Array
 
 Progress = Callable[[float], None]
 
@@ -40,13 +40,21 @@ class AxisTests:
 
 
 @dataclass(frozen=True, eq=False)
+class Intervals:
+    """Intervals of the statistics of C comparisons."""
+
+    ends: FloatArray  # Lower and upper ends, shape (2, C, M); NaN without an interval
+    constant: BoolArray  # True where there is none since all replicates are equal, shape (C, M)
+
+
+@dataclass(frozen=True, eq=False)
 class GroupTable:
-    """Results of one axis: estimates of C comparisons and of the axis, intervals (2, C, M), and tests."""
+    """Results of one axis: estimates of C comparisons and of the axis, intervals, and tests."""
 
     axis: AxisComparison
     estimates: list[dict[str, Estimate | UndefinedEstimate]]
     between_share: Estimate | UndefinedEstimate
-    intervals: FloatArray | None = None
+    intervals: Intervals | None = None
     tests: AxisTests | None = None
     columns: tuple[str, ...] = COLUMNS
     designs: tuple[IntervalDesign, ...] = ()
@@ -74,8 +82,8 @@ def compute_intervals(
     settings: AnalysisSettings,
     answer: int,
     tick: ProgressTicks,
-) -> FloatArray:
-    """Return the lower and upper ends, shape (2, C, M); raters are resampled within the groups of the axis."""
+) -> Intervals:
+    """Return the intervals of a table; raters are resampled within the groups of the axis."""
     axis = table.axis
     sides, differences = (axis.inside, axis.outside), DIFFERENCES[0] in table.columns
     unbiased = partial(resample_statistics, design, axis.codes, *sides, answer=answer)
@@ -94,12 +102,15 @@ def compute_intervals(
     n_raters = _count_raters(axis, table.columns)
     n_items = np.where([column in SMALL_SAMPLE for column in table.columns], design.n_items, np.inf)
     if settings.resample == "both":
-        drawn = (replicates[name] for name in ("both", "raters", "items"))
-        ends = two_way_interval(observed, *drawn, confidence=settings.confidence, n_raters=n_raters, n_items=n_items)
+        in_parts = (replicates[name] for name in ("both", "raters", "items"))
+        ends = two_way_interval(observed, *in_parts, confidence=settings.confidence, n_raters=n_raters, n_items=n_items)
+        drawn = replicates["raters"] + replicates["items"]
     else:
         n = n_raters if settings.resample == "raters" else n_items
-        ends = interval(observed, replicates[settings.resample], confidence=settings.confidence, n=n)
-    return np.stack(ends)
+        drawn = replicates[settings.resample]
+        ends = interval(observed, drawn, confidence=settings.confidence, n=n)
+    constant = np.isnan(ends[0]) & np.isfinite(drawn).any(axis=0)
+    return Intervals(np.stack(ends), constant)
 
 
 def _count_raters(axis: AxisComparison, columns: tuple[str, ...]) -> FloatArray:

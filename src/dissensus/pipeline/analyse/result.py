@@ -14,9 +14,10 @@ from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, PagedResult, escape_unprintable, format_number, format_short
 from dissensus.schema.advice import format_message
 from dissensus.schema.axes import resolve_axis
-from dissensus.schema.hints import format_list
+from dissensus.schema.hints import count_noun, format_list
 from dissensus.schema.ratings.columns import REST
 from dissensus.schema.tabular_result import TabularResult, read_row_schema
+from dissensus.stats.bootstrap import NO_SPREAD
 from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE, WIDE
 
 HEADINGS = {
@@ -400,6 +401,9 @@ def _list_footnotes(analysis: Analysis) -> Iterator[str]:
     rows = [*(row for row in analysis.overall if row.metric in WITHIN), *analysis.rows]
     reasons = dict.fromkeys(row.reason for row in rows if row.estimate is None and row.reason)
     yield from (f"{UNKNOWN} {reason}" for reason in reasons)
+    constant = dict.fromkeys(_name_metric(row.metric) for row in rows if NO_SPREAD in (row.reason or ""))
+    if constant:
+        yield f"{NO_SPREAD.capitalize()}: {', '.join(constant)}."
     yield from _explain_warnings(analysis)
     yield from (format_message("Note: {}", note) for note in analysis.notes)
     yield from (format_message("Warning: {}", warning) for warning in analysis.warnings)
@@ -428,7 +432,7 @@ def _explain_withheld(analysis: Analysis) -> Iterator[str]:
         reasons = list(dict.fromkeys(str(row.reason).removeprefix("test withheld: ").split(";")[0] for row in rows))
         if reasons:
             more = f", and {len(reasons) - 1} more" if len(reasons) > 1 else ""
-            tests = f"{len(rows)} test{'s' * (len(rows) > 1)}"
+            tests = count_noun(len(rows), "test")
             yield (
                 f"{WITHHELD} {axis}: {tests} withheld, since the assignment of items to raters depends on "
                 f"the group ({reasons[0]}{more}). Agreement and the difference are tested in any assignment."
@@ -526,7 +530,7 @@ def _cell(row: Row) -> DisplayCell:
     )
     sign = "+" if row.metric in SIGNED else ""
     stars = (WITHHELD if _withheld(row) else row.stars) + ("" if interval else mark)
-    return DisplayCell(f"{row.estimate:{sign}.3f}", stars, interval)
+    return DisplayCell(f"{row.estimate:{sign}z.3f}", stars, interval)
 
 
 def _withheld(row: Row) -> bool:

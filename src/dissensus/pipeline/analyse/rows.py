@@ -14,6 +14,7 @@ from dissensus.pipeline.analyse.resampling import GroupTable
 from dissensus.pipeline.analyse.result import Row
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.association import gai
+from dissensus.stats.bootstrap import NO_SPREAD
 from dissensus.stats.cohesion import negentropy, plurality_size
 from dissensus.stats.crossgroup import cross_negentropy, voting_agreement, xrr
 from dissensus.stats.design import BlockedDesign, Design
@@ -163,19 +164,16 @@ def _estimate_or_error(function: Callable[..., Estimate], *counts: Int32Array) -
 
 def build_rows(table: GroupTable) -> Iterator[Row]:
     """Yield the rows of each comparison in the order of the columns, then those of the axis."""
-    axis = table.axis
     for c, estimates in enumerate(table.estimates):
         for m, metric in enumerate(table.columns):
-            ends = None if table.intervals is None else table.intervals[:, c, m]
-            row = _row(axis, c, metric, estimates.get(metric), ends)
+            row = _row(table, c, m, estimates.get(metric))
             yield replace(row, warning=_warn(row, table.designs[c]))
     yield _between(table)
     yield _dsi(table)
 
 
-def _row(
-    axis: AxisComparison, c: int, metric: str, estimate: Estimate | UndefinedEstimate | None, ends: FloatArray | None
-) -> Row:
+def _row(table: GroupTable, c: int, m: int, estimate: Estimate | UndefinedEstimate | None) -> Row:
+    axis, metric = table.axis, table.columns[m]
     n_raters = int(axis.sizes[axis.inside[c]])
     blank = Row(
         axis=axis.name,
@@ -191,16 +189,14 @@ def _row(
         return replace(blank, reason=f"compares groups; {reason}")
     if isinstance(estimate, UndefinedEstimate):
         return replace(blank, reason=str(estimate))
-    low, high = (None, None) if ends is None else (none_if_nan(ends[0]), none_if_nan(ends[1]))
-    return replace(
-        blank,
-        estimate=estimate.estimate,
-        n_items=estimate.n_items,
-        ties=estimate.ties,
-        ci_low=low,
-        ci_high=high,
-        reason="every bootstrap replicate is undefined" if ends is not None and low is None else None,
-    )
+    row = replace(blank, estimate=estimate.estimate, n_items=estimate.n_items, ties=estimate.ties)
+    if table.intervals is None:
+        return row
+    low, high = (none_if_nan(end) for end in table.intervals.ends[:, c, m])
+    if low is None:
+        is_constant = table.intervals.constant[c, m]
+        return replace(row, reason=NO_SPREAD if is_constant else "every bootstrap replicate is undefined")
+    return replace(row, ci_low=low, ci_high=high)
 
 
 def _warn(row: Row, design: IntervalDesign) -> str | None:

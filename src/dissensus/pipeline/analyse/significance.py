@@ -8,6 +8,7 @@ from dissensus.pipeline.analyse.columns import CORRECTED, DIFFERENCES, PUBLISHED
 from dissensus.pipeline.analyse.resampling import GroupTable
 from dissensus.pipeline.analyse.result import Row
 from dissensus.pipeline.analyse.settings import AnalysisSettings, Family
+from dissensus.stats.bootstrap import NO_SPREAD
 from dissensus.stats.multiple_testing import benjamini_hochberg
 from dissensus.stats.permutation import ROUNDING, max_t, medians, permutation_p, upper_p
 from dissensus.stats.result import FloatArray, nan_mean, none_if_nan
@@ -78,8 +79,9 @@ def _clear_test(row: Row, reason: str | None) -> Row:
     if row.estimate is None:
         return row
     if row.metric in ("answer_share", "answer_mean"):
-        return replace(row, reason="tested as mean_difference")
-    return replace(row, reason=reason or "every permutation replicate is undefined")
+        reason = "tested as mean_difference"
+    reasons = (reason or "every permutation replicate is undefined", row.reason if row.reason == NO_SPREAD else None)
+    return replace(row, reason="; ".join(filter(None, reasons)))
 
 
 def _direction(observed: float, median: float) -> str | None:

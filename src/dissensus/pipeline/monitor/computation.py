@@ -218,7 +218,9 @@ def _measure_kappa(name: str, counts: IntArray, replicates: int) -> RaterMeasure
         interval = agreement_interval(used, "fleiss_kappa", replicates=replicates, seed=SEED)
     except UndefinedEstimate as error:
         return RaterMeasure(name=name, n_items=0, agreement=PoolAgreement(estimate=None, reason=str(error)))
-    agreement = PoolAgreement(estimate=interval.estimate.estimate, low=interval.low, high=interval.high)
+    agreement = PoolAgreement(
+        estimate=interval.estimate.estimate, low=interval.low, high=interval.high, warning=interval.warning
+    )
     return RaterMeasure(name=name, n_items=interval.estimate.n_items, agreement=agreement)
 
 

@@ -5,12 +5,13 @@ The limits follow docs/generated/coverage.md, made by `make calibration`.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 
-from dissensus.stats.design import BlockedDesign, Design
-from dissensus.stats.result import BoolArray, IntArray
+from dissensus.stats.design import Block, BlockedDesign, Design, pass_over
+from dissensus.stats.result import BoolArray, Int64Array, IntArray
 
 OF_GROUP: Final = ("answer_share", "answer_mean", "pairwise_agreement", "irr", "negentropy", "plurality_size")
 """Statistics of a group alone."""
@@ -41,6 +42,7 @@ FEWEST_ITEMS: Final = {"answer_share": 60, "irr": 100, "xrr": 100, "negentropy":
 
 # RARE, SPARSE, UNEQUAL, MANY_ANSWERS and FEW_PER_ITEM are limits of `minority`, `density`, `load_ratio`, `n_answers`
 # and the ratings per item of an `IntervalDesign`; beyond them, intervals of the statistics listed need a warning.
+# Of a statistic that compares two groups it is the smaller minority of both.
 RARE: Final = 0.15
 NARROW_IF_RARE: Final = (
     "answer_share",
@@ -91,6 +93,7 @@ WIDE_IF_FEW_OTHERS: Final = ("cross_negentropy",)
 WIDE_IF_RARE: Final = ("gai", "irr_difference", "gai_difference")
 WIDE_IF_RARE_AND_SPARSE: Final = ("irr",)
 WIDE_BELOW_ITEMS: Final = {"gai": 60}
+NARROW: Final = "interval too narrow"
 WIDE: Final = "interval wider than needed"
 FEW_PER_ITEM: Final = 5
 APPROXIMATE_IF_FEW_PER_ITEM: Final = (
@@ -111,7 +114,8 @@ class IntervalDesign:
     n_raters: int
     n_others: int  # Raters compared with
     n_items: int
-    minority: float  # Share of the answers other than the most frequent one
+    minority: float  # Share of the answers of the group other than its most frequent one
+    others_minority: float  # The same of the raters compared with; 1 without any
     density: float  # Share of the items that a rater rated, on average
     n_answers: int
     load_ratio: float  # Ratings per rater of the side with more of them, over those of the other
@@ -131,8 +135,8 @@ def describe_interval_designs(
     0.75
     """
     sizes = np.bincount(group[group >= 0], minlength=max(inside.max(initial=0), outside.max(initial=0)) + 1)
-    loads, answers, n_items = design.loads, design.answer_counts, design.n_rated
-    minority = 1 - float(answers.max() / max(1, answers.sum()))
+    loads, answers, n_items = design.loads, _count_answers(design, group, len(sizes)), design.n_rated
+    of_all = answers.sum(axis=0)
     density = design.n_ratings / max(1, n_items * int(np.count_nonzero(loads)))
     total = int(sizes.sum())
     return tuple(
@@ -140,7 +144,8 @@ def describe_interval_designs(
             n_raters=int(sizes[g]),
             n_others=total - int(sizes[g]) if h < 0 else int(sizes[h]),
             n_items=n_items,
-            minority=minority,
+            minority=_minority(answers[g]),
+            others_minority=_minority(of_all - answers[g] if h < 0 else answers[h]),
             density=density,
             n_answers=design.n_categories,
             load_ratio=_compare_loads(loads, *sides),
@@ -152,6 +157,26 @@ def describe_interval_designs(
     )
 
 
+def _count_answers(design: Design | BlockedDesign, group: IntArray, n_groups: int) -> Int64Array:
+    """Return the number of times that the raters of each group gave each answer, shape (G, K)."""
+    if n_groups == 1 and (group == 0).all():
+        return design.answer_counts[None]
+    counts = np.zeros((n_groups, design.n_categories), np.int64)
+    pass_over(design, partial(_add_answers, group), counts)
+    return counts
+
+
+def _add_answers(group: IntArray, block: Block, counts: Int64Array) -> None:
+    of_rating = group[block.design.raters].astype(np.int64)
+    cells = (of_rating * counts.shape[1] + block.design.answers)[of_rating >= 0]
+    counts += np.bincount(cells, minlength=counts.size).reshape(counts.shape)
+
+
+def _minority(answers: Int64Array) -> float:
+    """Return the share of the answers other than the most frequent one."""
+    return 1 - float(answers.max() / max(1, answers.sum()))
+
+
 def _compare_loads(loads: IntArray, inside: BoolArray, outside: BoolArray) -> float:
     """Return the larger of two mean numbers of ratings per rater over the smaller; 1 if there are no others."""
     if not outside.any() or not inside.any():
@@ -160,11 +185,22 @@ def _compare_loads(loads: IntArray, inside: BoolArray, outside: BoolArray) -> fl
     return high / low if low else 1.0
 
 
+def warn_of_few_items(metric: str, n_items: int) -> str | None:
+    """Return a warning if an interval of a statistic over items alone has too few of them."""
+    reason = _few_items(metric, n_items)
+    return f"{NARROW}: {reason}" if reason else None
+
+
+def _few_items(metric: str, n_items: int) -> str | None:
+    fewest = FEWEST_ITEMS.get(metric, 0)
+    return f"fewer than {fewest} items" if n_items < fewest else None
+
+
 def warn_of_coverage(metric: str, design: IntervalDesign) -> str | None:
     """Return a warning if intervals of a statistic do not cover as often as they claim in such a design."""
     reasons = list(_too_narrow(metric, design))
     if reasons:
-        return f"interval too narrow: {', '.join(reasons)}"
+        return f"{NARROW}: {', '.join(reasons)}"
     n_per_item = design.n_per_item if metric in OF_OWN else min(design.n_per_item, design.n_others_per_item)
     if metric in APPROXIMATE_IF_FEW_PER_ITEM and n_per_item < FEW_PER_ITEM:
         return f"interval approximate: fewer than {FEW_PER_ITEM} ratings of a group per item"
@@ -178,19 +214,24 @@ def _too_narrow(metric: str, design: IntervalDesign) -> Iterator[str]:
         n_raters = design.n_others if metric in OF_OTHERS else min(design.n_raters, design.n_others)
     if n_raters < FEWEST_RATERS.get(metric, 0):
         yield f"fewer than {FEWEST_RATERS[metric]} raters{' to compare with' if metric in OF_OTHERS else ''}"
-    if design.n_items < FEWEST_ITEMS.get(metric, 0):
-        yield f"fewer than {FEWEST_ITEMS[metric]} items"
-    if design.minority < RARE and metric in NARROW_IF_RARE:
-        yield f"{100 * (1 - design.minority):.0f} % of the answers are the same"
+    if few_items := _few_items(metric, design.n_items):
+        yield few_items
+    if (minority := _smaller_minority(metric, design)) < RARE and metric in NARROW_IF_RARE:
+        yield f"{100 * (1 - minority):.0f} % of the answers are the same"
     if design.density < SPARSE and metric in NARROW_IF_SPARSE:
         yield "few ratings per item"
     if design.load_ratio > UNEQUAL and metric in NARROW_IF_UNEQUAL:
         yield f"raters of one side rated {design.load_ratio:.1f} times as many items"
 
 
+def _smaller_minority(metric: str, design: IntervalDesign) -> float:
+    return design.minority if metric in OF_GROUP else min(design.minority, design.others_minority)
+
+
 def _is_wide(metric: str, design: IntervalDesign) -> bool:
     n_raters = design.n_raters if metric in OF_OWN else min(design.n_raters, design.n_others)
-    sparse, rare, many = design.density < SPARSE, design.minority < RARE, design.n_answers >= MANY_ANSWERS
+    sparse, many = design.density < SPARSE, design.n_answers >= MANY_ANSWERS
+    rare = _smaller_minority(metric, design) < RARE
     return (
         metric == "group_distance"
         or n_raters <= WIDE_UP_TO_RATERS.get(metric, -1)

@@ -3,15 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, AttemptCell
-from dissensus.pipeline.tables import (
-    UNKNOWN,
-    Grid,
-    Page,
-    escape_unprintable,
-    format_count,
-    format_interval,
-    format_short,
-)
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_interval, format_short
+from dissensus.schema.hints import count_noun
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 MAX_SHOWN_TAGS = 24
@@ -20,7 +13,7 @@ MAX_SHOWN_TAGS = 24
 def attempts_page(analysis: AttemptAnalysis) -> Page:
     """Return the analysis as a page."""
     return Page(
-        f"{format_count(analysis.n_attempts, 'attempt')} by {format_count(analysis.n_red_teamers, 'red-teamer')}.",
+        f"{count_noun(analysis.n_attempts, 'attempt')} by {count_noun(analysis.n_red_teamers, 'red-teamer')}.",
         tuple(_grids(analysis)),
         (
             f"A success is a rating of {analysis.success_from} or more by the red-teamer; harmlessness is the "

@@ -21,6 +21,9 @@ MOST_TERMS: Final = 80
 LEAST_DF: Final = 4
 """Degrees of freedom below which the test of a term does not hold its size (Tipton 2015)."""
 
+LEAST_ERROR: Final = 1e-9
+"""Standard error, in standard deviations of the residuals, up to which it is a rounding error."""
+
 
 def fit_mixed_model(outcome: str, values: FloatArray, columns: AttemptColumns, *, confidence: float) -> MixedModel:
     """Fit a mixed model of an outcome: type × size of the model, description, and source of the red-teamer."""
@@ -99,12 +102,13 @@ def _select_independent(
 def _terms(names: list[str], fitted: RandomIntercept, confidence: float) -> Iterator[Term]:
     columns = (fitted.coefficients.tolist(), fitted.robust_errors.tolist(), fitted.df.tolist())
     for name, estimate, error, df in zip(names, *columns, strict=True):
+        reason = None
         if not df >= LEAST_DF:  # NaN too
-            yield Term(
-                name=name,
-                estimate=estimate,
-                reason=f"too few red-teamers determine it: fewer than {LEAST_DF} degrees of freedom",
-            )
+            reason = f"too few red-teamers determine it: fewer than {LEAST_DF} degrees of freedom"
+        elif error <= LEAST_ERROR * fitted.sd_residual:
+            reason = "no standard error: it does not vary between red-teamers"
+        if reason is not None:
+            yield Term(name=name, estimate=estimate, reason=reason)
             continue
         half = t_quantile(confidence, df) * error
         yield Term(

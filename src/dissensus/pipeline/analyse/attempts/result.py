@@ -74,7 +74,7 @@ class Term:
     name: str
     estimate: float
     # Cluster-robust standard error and degrees of freedom, interval and p-value; None if too few red-teamers determine
-    # the coefficient
+    # the coefficient, or if it does not vary between them
     standard_error: float | None = None
     df: float | None = None
     ci_low: float | None = None

@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.cells import Resampling, compute_mean_cells, relate_to_rating
 from dissensus.pipeline.analyse.attempts.columns import AttemptColumns, mark_successes
 from dissensus.pipeline.analyse.attempts.result import ReviewAgreement, ReviewResults
-from dissensus.schema.hints import format_list
+from dissensus.schema.hints import count_noun, format_list
 from dissensus.schema.records.attempt import MAX_RATING, Review
 from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate, summarise_replicates
@@ -47,7 +47,7 @@ def match_reviews(reviews: Sequence[Review], ids: Sequence[str]) -> ReviewTable:
     _check_unique(matched)
     reviewers = {name: number for number, name in enumerate(dict.fromkeys(review.reviewer_id for review in matched))}
     n_dropped = len(reviews) - len(matched)
-    note = f"{n_dropped:,} review{'s' * (n_dropped > 1)} left out: unknown attempts, {format_list(unknown_ids, 3)}."
+    note = f"{count_noun(n_dropped, 'review')} left out: unknown attempts, {format_list(unknown_ids, 3)}."
     return ReviewTable(
         np.array([index[review.attempt_id] for review in matched], np.intp),
         np.array([reviewers[review.reviewer_id] for review in matched], np.intp),
