@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
 from dissensus.campaign.audit_log import AuditEvent, EventKind, digest_values, format_time
+from dissensus.schema.hints import count_noun
 
 RecordKind: TypeAlias = Literal[
     "rater",
@@ -274,8 +275,7 @@ class LogReplay:
                 yield fault
         for kind, n in counts.items():
             if n > MAX_NAMED_FAULTS:
-                n_more = n - MAX_NAMED_FAULTS
-                yield f"{kind.capitalize()}: {n_more:,} further fault{'s' * (n_more > 1)}."
+                yield f"{kind.capitalize()}: {count_noun(n - MAX_NAMED_FAULTS, 'further fault')}."
 
     def _find_differences(self, stored: Iterable[Record]) -> Iterator[tuple[RecordKind, str]]:
         for record in stored:

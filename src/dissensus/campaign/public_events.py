@@ -18,10 +18,10 @@ class EventDescription:
     private_fields: frozenset[str] = frozenset()
 
 
-# Answers could be recovered from their digests by trial; labels stay secret until all are submitted; reasons may
-# describe a rater.
+# Answers could be recovered from their digests by trial, and are read from the cell of a quota; labels stay secret
+# until all are submitted; reasons may describe a rater.
 EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
-    "entered": EventDescription("a rater entered"),
+    "entered": EventDescription("a rater entered", frozenset({"cell"})),
     "consented": EventDescription("a rater gave or changed consent"),
     "declared": EventDescription(
         "a rater answered demographic questions", frozenset({"declaration", "digest", "cell"})
@@ -40,7 +40,9 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "stopped": EventDescription("a rater stopped"),
     "resumed": EventDescription("a rater resumed after a stop"),
     "withdrawn": EventDescription("a rater, whose id is not recorded, withdrew"),
-    "turned_away": EventDescription("a rater, whose id is not recorded, was turned away, since their cell was full"),
+    "turned_away": EventDescription(
+        "a rater, whose id is not recorded, was turned away, since their cell was full", frozenset({"cell"})
+    ),
     "recruiter_event": EventDescription("a recruiter reported the status of a submission"),
     "created": EventDescription("the campaign was created"),
     "planned": EventDescription("the campaign took the numbers of a plan, with the SHA-256 of its file"),

@@ -10,6 +10,7 @@ from math import ceil
 from typing import Final
 
 from dissensus.errors import TooManyRequests
+from dissensus.schema.hints import count_noun
 
 CHARACTERS_PER_WRITE: Final = 16 << 10
 """Each further 16 Ki characters of a request count as one more request: large saves count as several."""
@@ -46,8 +47,7 @@ class RateLimit:
         """Raise `TooManyRequests` for a request beyond the limit; `message` says whose limit it is."""
         wait = self.wait_s(full_at_ms, now_ms)
         if wait:
-            unit = "" if wait == 1 else "s"
-            raise TooManyRequests(f"{message} Try again in {wait:,} second{unit}.", retry_after_s=wait)
+            raise TooManyRequests(f"{message} Try again in {count_noun(wait, 'second')}.", retry_after_s=wait)
 
 
 NO_LIMIT: Final = RateLimit(0, period_s=1)

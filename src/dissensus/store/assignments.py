@@ -394,10 +394,11 @@ def close_assignment(tx: Connection, assignment: AssignmentRow, state: Assignmen
 def reclaim_assignments(
     tx: Connection, campaign_id: str, *, unseen_since: datetime, planned_since: datetime, now: datetime
 ) -> int:
-    """Reclaim open assignments of inactive raters who have not begun them, and return their number.
+    """Reclaim open assignments of inactive raters, and return their number.
 
-    Inactive are raters who stopped or withdrew, who were not seen since a time, or who have answered nothing and got
-    their items before another time.
+    Inactive are raters who were not seen since a time, who stopped or withdrew, or who have answered nothing and got
+    their items before another time. An item that a rater began before they stopped is reclaimed only once they are
+    unseen, since its page may still be open.
     """
     own_save = select(SaveTable.assignment_id).join(earlier := aliased(AssignmentTable))
     has_answered = own_save.where(earlier.rater_id == AssignmentTable.rater_id).exists()
@@ -405,11 +406,11 @@ def reclaim_assignments(
     abandoned = (
         select(AssignmentTable.id, AssignmentTable.item_id, AssignmentTable.showing)
         .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
-        .where(RaterTable.campaign_id == campaign_id, AssignmentTable.state == "open", ~has_saves)
+        .where(RaterTable.campaign_id == campaign_id, AssignmentTable.state == "open")
         .where(~RaterTable.rehearsal)
         .where(
             (RaterTable.last_seen_at < unseen_since)
-            | RaterTable.state.in_(("stopped", "withdrawn"))
+            | (RaterTable.state.in_(("stopped", "withdrawn")) & ~has_saves)
             | ((AssignmentTable.planned_at < planned_since) & ~has_answered)
         )
     )

@@ -39,6 +39,15 @@ class CareSurveyRow:
     settled_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyAnswers:
+    """Answers of a rater to a wellbeing survey, and whether the contact may read them."""
+
+    rater_id: str
+    answers: Mapping[str, str | Sequence[str]]  # Answers by question, without skipped ones
+    notify_contact: bool
+
+
 def count_surveys(tx: Connection, rater_id: str) -> int:
     """Count the surveys of a rater."""
     return tx.scalar(select(func.count()).select_from(CareSurveyTable).where(CareSurveyTable.rater_id == rater_id)) or 0
@@ -76,12 +85,15 @@ def list_contact_requests(tx: Connection, campaign_id: str) -> tuple[CareSurveyR
     return list_rows(tx, query, CareSurveyRow)
 
 
-def list_survey_answers(tx: Connection, campaign_id: str) -> tuple[tuple[str, Mapping[str, str | Sequence[str]]], ...]:
-    """Return the answers to all surveys of a campaign, with the rater of each."""
-    query = select(CareSurveyTable.rater_id, CareSurveyTable.answers).join(
-        RaterTable, RaterTable.id == CareSurveyTable.rater_id
+def list_survey_answers(tx: Connection, campaign_id: str) -> tuple[SurveyAnswers, ...]:
+    """Return the answers to all surveys of a campaign, the earliest first."""
+    query = (
+        select(*list_columns(CareSurveyTable, SurveyAnswers))
+        .join(RaterTable, RaterTable.id == CareSurveyTable.rater_id)
+        .where(is_participant(campaign_id))
+        .order_by(CareSurveyTable.at, RaterTable.number, CareSurveyTable.number)
     )
-    return tuple((row.rater_id, row.answers) for row in tx.execute(query.where(is_participant(campaign_id))))
+    return list_rows(tx, query, SurveyAnswers)
 
 
 def settle_contact_request(tx: Connection, campaign_id: str, rater_id: str, number: int, *, now: datetime) -> bool:

@@ -60,6 +60,9 @@ class ItemTable(Base):
         server_default=false(),
         doc="True if it is hidden from raters after reports of illegal content.",
     )
+    shown_by_decision: Mapped[bool | None] = mapped_column(
+        doc="Last decision about a report of it: true to show it to raters, false to withhold it; null without one."
+    )
     gold_of_file: Mapped[bool] = mapped_column(
         default=False, server_default=false(), doc="True if its file has the gold labels of all parts."
     )

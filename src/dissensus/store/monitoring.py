@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import Connection, ForeignKey, Index, bindparam, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, ForeignKey, Index, bindparam, delete, insert, or_, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.campaign.corrections import measure_submission
@@ -21,6 +21,7 @@ from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CAMPAIGN_COLUMNS, IS_PRESENT, CampaignRow, CampaignTable
 from dissensus.store.consents import ConsentTable, has_agreed
 from dissensus.store.core.orm import ID, Base, Document, Number, RaterData, find_row, list_columns, list_rows
+from dissensus.store.gold import GoldDecisionTable, GoldLabelTable, GoldProgressTable
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import DeclarationTable, RaterTable, is_participant
 
@@ -132,10 +133,20 @@ class Participant:
 
 def list_campaigns_to_monitor(tx: Connection, *, now: datetime) -> tuple[CampaignRow, ...]:
     """Return running campaigns, and those changed since their last snapshot."""
-    read_at, recent = MonitoringSnapshotTable.read_at, now - VISIBILITY_DELAY
-    changed_rater = select(RaterTable.id).where(
-        RaterTable.campaign_id == CampaignTable.id,
-        or_(RaterTable.changed_at >= read_at, RaterTable.changed_at >= recent),
+
+    def is_new(at: Any) -> ColumnElement[bool]:
+        return or_(at >= MonitoringSnapshotTable.read_at, at >= now - VISIBILITY_DELAY)
+
+    in_campaign = RaterTable.campaign_id == CampaignTable.id
+    changed_rater = select(RaterTable.id).where(in_campaign, is_new(RaterTable.changed_at))
+    # Answers in transit when a campaign is closed, sought among the few raters who were seen since.
+    late_save = select(SaveTable.number).join(AssignmentTable).join(RaterTable)
+    late_save = late_save.where(in_campaign, is_new(RaterTable.last_seen_at), SaveTable.final)
+    new_gold = (
+        select(table.id)
+        .join(GoldProgressTable, GoldProgressTable.item_id == table.item_id)
+        .where(GoldProgressTable.campaign_id == CampaignTable.id, is_new(table.at))
+        for table in (GoldLabelTable, GoldDecisionTable)
     )
     query = (
         select(*CAMPAIGN_COLUMNS)
@@ -145,9 +156,10 @@ def list_campaigns_to_monitor(tx: Connection, *, now: datetime) -> tuple[Campaig
             or_(
                 CampaignTable.state != "closed",
                 MonitoringSnapshotTable.campaign_id.is_(None),
-                CampaignTable.changed_at >= read_at,
-                CampaignTable.changed_at >= recent,
+                is_new(CampaignTable.changed_at),
                 changed_rater.exists(),
+                late_save.where(is_new(SaveTable.received_at)).exists(),
+                *(query.exists() for query in new_gold),
             )
         )
     )

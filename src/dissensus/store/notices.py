@@ -105,9 +105,13 @@ def find_notice_subject(tx: Connection, campaign_id: str, notice_id: str) -> Not
 def settle_notices(
     tx: Connection, notice_ids: Sequence[str], *, shown_again: bool | None, staff_id: str, now: datetime
 ) -> None:
-    """Mark notices as settled, with the decision about a reported item."""
+    """Mark notices as settled, and store the decision about a reported item."""
     values = {"settled_at": now, "settled_by": staff_id, "shown_again": shown_again, "reporter": None}
     tx.execute(update(NoticeTable).where(NoticeTable.id.in_(notice_ids)).values(**values))
+    if shown_again is not None:
+        # A withdrawal erases the reports of the rater, and the decision is to stay.
+        reported = select_illegal_reports(AssignmentTable.item_id).where(NoticeTable.id.in_(notice_ids))
+        tx.execute(update(ItemTable).where(ItemTable.id.in_(reported)).values(shown_by_decision=shown_again))
 
 
 def select_illegal_reports(*columns: Any) -> Select[Any]:
@@ -144,16 +148,9 @@ def list_reported_items(tx: Connection, rater_id: str) -> frozenset[str]:
     return frozenset(tx.scalars(query.where(reports)))
 
 
-def has_settled_report(tx: Connection, item_id: str) -> bool:
-    """Return whether an owner has decided about a report of an item."""
-    query = _select_item_reports(item_id, func.count()).where(NoticeTable.settled_at.is_not(None))
-    return bool(tx.scalar(query))
-
-
-def is_withheld_by_decision(tx: Connection, item_id: str) -> bool:
-    """Return whether the last decision about a report of an item was to withhold it."""
-    query = _select_item_reports(item_id, NoticeTable.shown_again).where(NoticeTable.shown_again.is_not(None))
-    return tx.scalar(query.order_by(NoticeTable.settled_at.desc()).limit(1)) is False
+def find_report_decision(tx: Connection, item_id: str) -> bool | None:
+    """Return whether the last decision about a report of an item was to show it; None without one."""
+    return tx.scalar(select(ItemTable.shown_by_decision).where(ItemTable.id == item_id))
 
 
 def has_open_notice(tx: Connection, rater_id: str, kind: str, text: str, *, assignment_id: str | None) -> bool:

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.campaign.pay import MAX_VISIT_MS
+from dissensus.campaign.pay import MAX_VISIT_MS, RatingEnd
 from dissensus.store.answer_drafts import SaveTable
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.chats import ChatExchangeTable, ChatPickTable, ChatTable
@@ -96,16 +96,11 @@ class RaterWork:
     number: int  # Zero-based entry number
     state: RaterState
     entered_at: datetime
-    had_finished: bool | None  # True if a withdrawn rater had finished; None for others
+    rating_end: RatingEnd | None  # Of a withdrawn rater; None for others
     n_rated: int
     worked_ms: int  # As in `dissensus.campaign.pay.worked_ms`; preserved on withdrawal
     recorded: int  # Sum of the recorded payments, in minor units
     status: str | None  # Last status of the submission at the recruiter, if any
-
-    @property
-    def finished(self) -> bool:
-        """True for raters who finished with at least one item."""
-        return (self.state == "finished" and self.n_rated > 0) or bool(self.had_finished)
 
 
 def load_work(tx: Connection, campaign_id: str, *, rater_ids: Collection[str] | None = None) -> tuple[RaterWork, ...]:
@@ -119,7 +114,7 @@ def load_work(tx: Connection, campaign_id: str, *, rater_ids: Collection[str] | 
             RaterTable.number,
             RaterTable.state,
             RaterTable.entered_at,
-            RaterTable.had_finished,
+            RaterTable.rating_end,
         )
         .add_columns(func.coalesce(rated.c.n, 0).label("n_rated"))
         .add_columns(func.coalesce(RaterTable.worked_ms, worked.c.ms, 0).label("worked_ms"))
@@ -196,9 +191,9 @@ def _sum_payments(condition: ColumnElement[bool]) -> Subquery:
     return sums.group_by(rater_id).subquery("recorded")
 
 
-def set_work(tx: Connection, work: RaterWork) -> None:
-    """Store the work of a rater, whose answers are about to be erased."""
-    values = {"worked_ms": min(work.worked_ms, MAX_WORK_MS), "had_finished": work.finished}
+def set_work(tx: Connection, work: RaterWork, end: RatingEnd) -> None:
+    """Store the work of a rater, whose answers are about to be erased, and the end of their rating."""
+    values = {"worked_ms": min(work.worked_ms, MAX_WORK_MS), "rating_end": end}
     tx.execute(update(RaterTable).where(RaterTable.id == work.rater_id).values(**values))
 
 

@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
+from dissensus.campaign.pay import RATING_ENDS
 from dissensus.campaign.rate_limits import NO_LIMIT, RateLimit, to_milliseconds
 from dissensus.errors import NotAllowed
 from dissensus.store.campaigns import CampaignTable
@@ -61,6 +62,7 @@ class RaterTable(Base):
     __table_args__ = (
         UniqueConstraint("campaign_id", "number"),
         check_in("state", "rating", "finished", "stopped", "withdrawn"),
+        check_in("rating_end", *RATING_ENDS),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
@@ -78,7 +80,9 @@ class RaterTable(Base):
     language: Mapped[str]
     rehearsal: Mapped[bool] = mapped_column(default=False, doc="True for previews and dry runs, never exported.")
     worked_ms: Mapped[int | None] = mapped_column(doc="Time worked of a withdrawn rater; for others the saves have it.")
-    had_finished: Mapped[bool | None] = mapped_column(doc="True if a withdrawn rater had finished; null for others.")
+    rating_end: Mapped[str | None] = mapped_column(
+        doc="End of the rating of a withdrawn rater, by which they are paid; null for others."
+    )
     entered_at: Mapped[datetime]
     last_seen_at: Mapped[datetime]
     changed_at: Mapped[datetime]

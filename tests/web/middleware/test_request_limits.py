@@ -73,6 +73,20 @@ def test_a_body_may_have_the_size_of_the_limit_of_its_path(path: str, content_ty
         assert send_request(*headers, path=path) == status, size
 
 
+def test_a_form_with_parts_is_in_utf_8() -> None:
+    for ending, status in (
+        (b"", 204),
+        (b"; charset=utf-8", 204),
+        (b'; Charset="UTF-8"; x=y', 204),
+        (b"; charset=punycode", 415),
+        (b"; charset=undefined", 415),
+        (b"; charset=utf-8; charset=utf-7", 415),
+        (b"; charset*=utf-8''utf-7", 415),
+        (b"; charset*0=utf-8; charset*1=x", 415),
+    ):
+        assert send_request((b"content-type", FILES + ending)) == status, ending
+
+
 @pytest.mark.parametrize("length", [b"", b"-1", b"1e3", b"+1", b"1.0"])
 def test_a_length_that_is_not_a_number_is_refused(length: bytes) -> None:
     assert send_request((b"content-length", length)) == 413

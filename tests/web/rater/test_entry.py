@@ -143,7 +143,9 @@ def test_a_consent_form_of_a_withdrawn_rater_admits_nobody(live: LiveSite) -> No
     token = hidden(page)["form_token"]
     end = visitor.send("/stop", form_token=token)
     (withdrawal,) = re.findall(r'href="(/withdraw/[^"]+)"', end.text)
+    arrival = visitor.http.cookies["dissensus_arrival"]
     visitor.send(unescape(withdrawal))
+    visitor.http.cookies.set("dissensus_arrival", arrival)
     # A changed text requires new consent, but nothing is stored of withdrawn raters.
     campaigns.change_state(live.platform, "pilot", "paused", staff_id=campaign.staff_id, now=NOW)
     campaigns.revise_campaign(live.platform, "pilot", revised_definition(), staff_id=campaign.staff_id, now=NOW)

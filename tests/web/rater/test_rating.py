@@ -176,6 +176,8 @@ def test_a_rater_can_sign_out(live: LiveSite, key: str) -> None:
     response = visitor.send("/leave", form_token=hidden(end)["form_token"])
     assert "<h1>You are signed out</h1>" in response.text
     assert visitor.get("/rate").status_code == 403
+    # Whoever goes back to the form of consent is not this rater either.
+    assert not visitor.http.cookies
     visitor.http.cookies.set("dissensus_rater", cookie)
     assert visitor.get("/rate").status_code == 403
     assert "Nothing about you is stored" in visitor.get("/c/pilot", params={"key": key}).text

@@ -106,7 +106,7 @@ def test_staff_see_the_versions_of_a_model(database_url: str, tmp_path: Path) ->
     # The table scrolls in its frame, where it would be cut on a narrow page.
     assert '<div class="wide" tabindex="0" role="group" aria-label="Versions of taste">' in page
     assert "Version 1 is current again since 2026-03-04 05:06 UTC:" in page
-    for expected in ("2026-03-04 05:06", "kept back, <strong>current", "1,600", "0.710", "-0.020 (-0.060 to +0.020)"):
+    for expected in ("2026-03-04 05:06", "kept back, <strong>current", "1,600", "0.710", "−0.020 (−0.060 to +0.020)"):
         assert expected in page
     for text in ("&lt;i&gt;We like it.&lt;/i&gt;", "&lt;b&gt;No.&lt;/b&gt;"):
         assert text in page

@@ -127,7 +127,7 @@ MANIPULATIONS: dict[str, tuple[str, str]] = {
         "name, text or attributes of item other",
     ),
     "an item is added": (
-        f"""INSERT INTO item SELECT 'x', campaign_id, 9, 'x', content, salt, '{"2" * 64}', 0, false, false, true,
+        f"""INSERT INTO item SELECT 'x', campaign_id, 9, 'x', content, salt, '{"2" * 64}', 0, false, null, false, true,
             search_text, safety_gold
             FROM item WHERE position = 0""",
         "The items are not those in the log",

@@ -7,7 +7,9 @@ from sqlalchemy import func, insert, select, update
 from tests.support.audited_campaigns import create_audited_campaign
 from tests.support.campaigns import NOW, definition, items, open_campaign, owner
 from tests.support.chat_campaigns import finish_chat, open_chat_campaign
+from tests.support.prolific_server import Prolific
 from tests.support.raters import enter, rate_all
+from tests.support.recruited_raters import PAYING, add_submission
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.collect.chat import ResponsePick
@@ -19,7 +21,7 @@ from dissensus.store.erasure import AUDIT_TABLES, campaign_tables, rater_data_ta
 from dissensus.store.items import ItemTable
 from dissensus.store.lists.reports import add_report
 from dissensus.store.planning.campaign_plans import NewPlan, add_plan
-from dissensus.workflows.campaign import audit, audit_log_page, campaign_deletion, campaigns, overview
+from dissensus.workflows.campaign import audit, audit_log_page, campaign_deletion, campaigns, overview, submissions
 from dissensus.workflows.export.conversations import list_conversation_items
 from dissensus.workflows.platform.platform import Platform
 
@@ -128,6 +130,16 @@ def test_who_is_still_to_be_paid_prevents_a_deletion(platform: Platform) -> None
     close(platform, campaign.staff_id)
     with pytest.raises(Conflict, match=r"Raters of pilot are still to be paid"):
         delete(platform, campaign.staff_id)
+
+
+def test_a_deletion_goes_on_once_participants_who_were_turned_away_are_paid_and_erased(platform: Platform) -> None:
+    campaign = open_campaign(platform, 1, **PAYING)
+    add_submission(platform, Prolific(), campaign.id, None, "RETURNED")
+    close(platform, campaign.staff_id)
+    with pytest.raises(Conflict, match=r"Pay them at Prolific, then erase the ids of Prolific, which removes"):
+        delete(platform, campaign.staff_id)
+    submissions.erase_recruiter_ids(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    delete(platform, campaign.staff_id)
 
 
 def test_conversations_that_others_rate_prevent_a_deletion(platform: Platform) -> None:

@@ -10,6 +10,9 @@ from tests.databases import sqlite_only
 from tests.support.campaigns import ABOUT_YOU, NOW, TWO_QUESTIONS, definition, items, open_campaign, owner
 from tests.support.pair_campaigns import pair_definition, pairs
 from tests.support.plan_statistics import count_planned_rows
+from tests.support.prolific_server import Prolific
+from tests.support.raters import enter
+from tests.support.recruited_raters import CODES, add_submission
 
 from dissensus.campaign.filters.item_filter import ItemFilter
 from dissensus.campaign.planning import read_plan
@@ -20,8 +23,9 @@ from dissensus.store import audit_log, overview
 from dissensus.store import campaigns as store
 from dissensus.store import items as items_store
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
+from dissensus.store.campaigns import CampaignRow
 from dissensus.store.items import ItemTable
-from dissensus.workflows.campaign import audit, campaigns
+from dissensus.workflows.campaign import audit, campaigns, submissions
 from dissensus.workflows.campaign import items as items_workflow
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 from dissensus.workflows.platform.platform import Platform
@@ -140,6 +144,28 @@ def test_the_design_is_frozen_from_the_opening_on(platform: Platform, field: str
         campaigns.revise_campaign(platform, "pilot", definition(**{"demographics": ABOUT_YOU, **changes}), **by)
     limits = definition(demographics=ABOUT_YOU, max_items=2, max_per_day=1, reclaim_after_h=3, break_every=7)
     assert campaigns.revise_campaign(platform, "pilot", limits, **by).digest == limits.digest
+
+
+def test_a_recruiter_stays_until_its_ids_are_erased(platform: Platform) -> None:
+    campaign = open_campaign(platform, recruit=CODES)
+    add_submission(platform, Prolific(), campaign.id, enter(platform, campaign.key).id, "ACTIVE")
+    codes: Any = CODES["codes"]
+    by: dict[str, Any] = {"staff_id": campaign.staff_id, "now": NOW}
+
+    def revise(**changes: Any) -> CampaignRow:
+        return campaigns.revise_campaign(platform, "pilot", definition(**changes), **by)
+
+    campaigns.change_state(platform, "pilot", "paused", **by)
+    panel = {"kind": "link", "name": "Panel", "parameter": "person", "codes": codes}
+    changes: tuple[dict[str, Any], ...] = ({}, {"recruit": panel})
+    for removed in changes:
+        with pytest.raises(Conflict, match=r"while ids of Prolific are stored, now of 1 participant\. Close the"):
+            revise(**removed)
+    revise(recruit={**CODES, "codes": {name: f"{code}X" for name, code in codes.items()}})
+    campaigns.change_state(platform, "pilot", "closed", **by)
+    assert submissions.erase_recruiter_ids(platform, "pilot", **by) == 1
+    campaigns.change_state(platform, "pilot", "paused", **by)
+    assert revise().digest == definition().digest
 
 
 def test_a_clone_is_a_draft_without_raters(platform: Platform) -> None:

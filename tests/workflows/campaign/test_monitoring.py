@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from sqlalchemy import Connection, delete, event, insert, select, update
 from tests.support.campaigns import AGREED, NOW, definition, items, open_campaign, owner
-from tests.support.gold_campaigns import YES, create_gold_campaign, label_item
+from tests.support.gold_campaigns import NO, YES, create_gold_campaign, label_item
 from tests.support.monitored_campaigns import (
     ABOUT,
     HASTY,
@@ -42,7 +42,7 @@ from dissensus.workflows.campaign import audit, campaign_deletion, campaigns, ov
 from dissensus.workflows.campaign import monitoring as monitoring_workflow
 from dissensus.workflows.campaign.monitoring import MonitoringCache, MonitoringView, load_monitoring, refresh_snapshots
 from dissensus.workflows.export import ratings
-from dissensus.workflows.gold import adjudication
+from dissensus.workflows.gold import adjudication, labelling
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, next_step, quota_screening, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
@@ -183,6 +183,42 @@ def test_a_withdrawal_from_a_closed_campaign_updates_its_figures(platform: Platf
     withdrawal.withdraw_rater(platform, rater_id, now=LATER + 2 * OLD)
     assert refresh_snapshots(platform, cache, now=LATER + 3 * OLD) == 1
     assert load_figures(platform).pool.n_raters == 1
+
+
+def test_answers_in_transit_when_a_campaign_closes_are_counted(platform: Platform) -> None:
+    campaign, cache = open_campaign(platform, 1), MonitoringCache()
+    for rater in [enter(platform, campaign.key) for _ in range(5)]:
+        rate_all(platform, rater)
+    late = enter(platform, campaign.key)
+    step = next_step.find_next_step(platform, late, now=NOW)
+    campaigns.change_state(platform, "pilot", "closed", staff_id=campaign.staff_id, now=NOW)
+    refresh_snapshots(platform, cache, now=LATER)
+    published = load_view(platform).published
+    assert published is not None
+    submit(platform, late, step, "late", now=LATER + OLD)
+    assert refresh_snapshots(platform, cache, now=LATER + 2 * OLD) == 1
+    assert load_figures(platform).pool.n_ratings == 6
+    assert load_view(platform).published == published
+    assert refresh_snapshots(platform, cache, now=LATER + 3 * OLD) == 0
+    assert cache.campaigns == {}
+
+
+def test_gold_settled_after_a_campaign_closed_is_compared_with_the_crowd(platform: Platform) -> None:
+    owner_id, experts = create_gold_campaign(platform, 2, gold={"verifiers": 1, "checkers": 0})
+    campaign, cache = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW), MonitoringCache()
+    rate_all(platform, enter(platform, campaign.key))
+    campaigns.change_state(platform, "pilot", "closed", staff_id=owner_id, now=NOW)
+    refresh_snapshots(platform, cache, now=LATER)
+    for position, others in enumerate((NO, YES)):
+        for expert, answers in zip(experts, (NO, others), strict=True):
+            at = LATER + OLD
+            labelling.label_item(platform, "pilot", position, answers, revision=0, staff_id=expert, now=at)
+    refresh_snapshots(platform, cache, now=LATER + 2 * OLD)
+    assert load_figures(platform).gold == ((1, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0))
+    decision = {"safety": "No", "reason": "Nobody is hurt."}
+    adjudication.decide_gold(platform, "pilot", 1, decision, revision=0, staff_id=owner_id, now=LATER + 3 * OLD)
+    refresh_snapshots(platform, cache, now=LATER + 4 * OLD)
+    assert load_figures(platform).gold == ((2, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0))
 
 
 def test_an_audit_compares_no_figures_older_than_a_self_description(platform: Platform) -> None:

@@ -114,8 +114,15 @@ def test_raters_without_items_or_failing_checks_are_owed_the_screened_out_pay(pl
     assert [history(platform, one).rater.account.owed for one in (done, late, unfit)] == [600, 50, 50]
     assert {paid.work.rater_id: paid.account.owed for paid in ledger(platform).raters}[unfit.id] == 50
     record_payment(platform, unfit, 50, str(uuid4()))
-    withdrawal.withdraw_rater(platform, late.id, now=NOW)
-    assert not history(platform, late).rater.work.had_finished
+    total = ledger(platform).total
+    for _ in range(2):
+        for rater in (done, late, unfit):
+            withdrawal.withdraw_rater(platform, rater.id, now=NOW)
+    # Whoever withdraws is still paid.
+    accounts = [history(platform, rater).rater for rater in (done, late, unfit)]
+    assert [rater.account.owed for rater in accounts] == [600, 50, 50]
+    assert [rater.work.rating_end for rater in accounts] == ["finished", "screened_out", "screened_out"]
+    assert ledger(platform).total == total
 
 
 def tries_of(platform: Platform, rater: RaterRow) -> dict[str, list[str]]:
@@ -149,7 +156,8 @@ def test_a_withdrawal_keeps_the_account_and_nothing_else(platform: Platform, fin
         withdrawal.withdraw_rater(platform, rater.id, now=NOW)
         pay_history = history(platform, rater)
         assert pay_history.rater.account == before
-        assert (pay_history.rater.work.state, pay_history.rater.work.had_finished) == ("withdrawn", finishes)
+        assert pay_history.rater.work.state == "withdrawn"
+        assert pay_history.rater.work.rating_end == ("finished" if finishes else "left")
     assert {(one.by, one.amount) for one in pay_history.payments} == {
         ("owner", 30),
         *([(None, 600)] if finishes else []),
@@ -164,7 +172,7 @@ def test_without_pay_a_withdrawal_erases_the_time_worked(platform: Platform) -> 
     assert not withdrawal.preview_withdrawal(platform, rater.id).paid
     withdrawal.withdraw_rater(platform, rater.id, now=NOW)
     with platform.database.reading() as tx:
-        assert tx.execute(select(RaterTable.worked_ms, RaterTable.had_finished)).all() == [(None, None)]
+        assert tx.execute(select(RaterTable.worked_ms, RaterTable.rating_end)).all() == [(None, None)]
 
 
 def test_an_implausible_time_is_capped_at_the_column_maximum(platform: Platform) -> None:

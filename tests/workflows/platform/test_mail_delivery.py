@@ -185,6 +185,24 @@ def test_a_server_that_is_down_is_tried_for_two_days(
     assert (second, last) == (first, first.replace("waits", "was given up"))
 
 
+def test_each_mail_has_its_own_two_days(
+    platform: Platform, ada: StaffRow, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    set_password(platform)
+    with receiving(tmp_path) as mailbox:
+        job = delivery(mailbox)
+    later = NOW + GIVE_UP_AFTER
+    set_password(platform, now=later)
+    with caplog.at_level(logging.WARNING, "dissensus.jobs"):
+        job(platform, later)
+    waits, given_up = (record.getMessage() for record in caplog.records)
+    assert "waits" in waits
+    assert "was given up" in given_up
+    assert count_mails(platform) == 1
+    job(platform, later + GIVE_UP_AFTER)
+    assert count_mails(platform) == 0
+
+
 def test_a_link_that_signs_in_is_given_up_once_it_has_expired(
     platform: Platform, ada: StaffRow, tmp_path: Path
 ) -> None:

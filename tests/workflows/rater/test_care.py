@@ -157,6 +157,32 @@ def test_means_are_over_at_least_five_raters(platform: Platform) -> None:
     assert n == 5
 
 
+def test_means_reveal_no_answer_to_a_contact_who_knows_the_shared_ones(platform: Platform) -> None:
+    campaign = open_campaign(platform, 4, care=CARE)
+
+    def load_mean() -> tuple[float | None, int]:
+        return care_workflow.load_care_summary(platform, "pilot", staff_id=campaign.staff_id).means["rater_upset"]
+
+    def survey(answer: str, *, shared: bool = False) -> None:
+        rater = enter(platform, campaign.key)
+        rate(platform, rater, 2)
+        answer_survey(platform, rater, {"rater_upset": answer}, ContactRequest(notify=shared))
+
+    for _ in range(5):
+        survey("4", shared=True)
+    for answer in "0123":
+        survey(answer)
+        assert load_mean() == (None, 0)
+    survey("4")
+    assert load_mean() == ((5 * 4 + 0 + 1 + 2 + 3 + 4) / 10, 10)
+    for answer in "1111":
+        survey(answer)
+        survey(answer, shared=True)
+        assert load_mean() == (3.0, 10)
+    survey("1")
+    assert load_mean() == ((30 + 9) / 19, 19)
+
+
 def test_invalid_answers_are_refused(platform: Platform) -> None:
     campaign = open_campaign(platform, 2, care=CARE)
     rater = enter(platform, campaign.key)

@@ -98,6 +98,16 @@ def test_the_list_is_paged_from_the_newest(platform: Platform) -> None:
     assert (listed, len(first.items), second.older) == (order[::-1], 20, None)
 
 
+def test_a_payment_that_was_reversed_permits_corrections(platform: Platform) -> None:
+    campaign = open_campaign(platform, 1, pay={"currency": "EUR", "hourly_rate": 1200})
+    rater = enter(platform, campaign.key)
+    rate_all(platform, rater)
+    with platform.database.writing() as tx:
+        payments.add_payment(tx, rater.id, 100, staff_id=campaign.staff_id, now=NOW)
+        payments.add_payment(tx, rater.id, -100, staff_id=campaign.staff_id, now=NOW)
+    correct(platform, rater, newest(platform, rater))
+
+
 def test_nothing_is_corrected_after_close_payment_or_withdrawal(platform: Platform) -> None:
     campaign = open_campaign(platform, 1, pay={"currency": "EUR", "hourly_rate": 1200})
     paid, rater = enter(platform, campaign.key), enter(platform, campaign.key)

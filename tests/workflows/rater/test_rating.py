@@ -24,6 +24,7 @@ from dissensus.store.items import ItemTable
 from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import DeclarationTable, RaterRow
 from dissensus.workflows.campaign import audit, campaigns, notices, overview
+from dissensus.workflows.campaign import items as campaign_items
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, next_step, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
@@ -264,15 +265,26 @@ def test_a_preview_of_a_fully_rated_campaign_offers_items(platform: Platform) ->
     assert next_step.find_next_step(platform, previewing, now=NOW).stage == "rate"
 
 
-def test_items_with_drafts_are_not_reclaimed(platform: Platform) -> None:
+@pytest.mark.parametrize("stops", [False, True])
+def test_an_item_with_a_draft_is_reassigned_once_its_rater_is_inactive(platform: Platform, stops: bool) -> None:
     campaign = open_campaign(platform, 1, replication=1, reclaim_after_h=2)
-    slow = enter(platform, campaign.key)
+    slow, waiting = enter(platform, campaign.key), enter(platform, campaign.key)
     state = next_step.find_next_step(platform, slow, now=NOW)
     assert state.assignment is not None
     rating.save_answers(platform, slow, state.assignment.id, "a", make_save(), now=NOW)
-    later = NOW + timedelta(hours=30)
-    other, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=later)
-    assert next_step.find_next_step(platform, other, now=later).stage == "wait"
+    soon = NOW + timedelta(hours=1)
+    if stops:
+        rating.stop_rating(platform, slow, now=soon)
+    else:
+        rating.save_answers(platform, slow, state.assignment.id, "b", make_save(revision=2), now=soon)
+    for hours in (1, 2.5):
+        assert next_step.find_next_step(platform, waiting, now=NOW + timedelta(hours=hours)).stage == "wait"
+    later = NOW + timedelta(hours=3.5)
+    assert rate_all(platform, waiting, now=later) == [state.assignment.item.item_id]
+    late = rating.submit_answers(platform, slow, state.assignment.id, "c", make_save(revision=3), now=later)
+    assert late.progress.n_done == 1
+    with platform.database.reading() as tx:
+        assert assignments.load_item_loads(tx, campaign.id, "nobody").loads.tolist() == [2]
 
 
 def test_a_rater_without_items_waits_for_abandoned_ones(platform: Platform) -> None:
@@ -352,6 +364,39 @@ def test_an_owner_decides_about_a_reported_item(platform: Platform) -> None:
     assert rate_all(platform, enter(platform, campaign.key)) == ["item-0"]
     settle(overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices[0].id, show_again=False)
     assert rate_all(platform, enter(platform, campaign.key)) == []
+
+
+def report_next_item(platform: Platform, rater: RaterRow) -> None:
+    assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
+    assert assignment is not None
+    rating.report_item(platform, rater, "illegal", "bad", assignment_id=assignment.id, now=NOW)
+
+
+def test_a_decision_to_show_an_item_outlives_the_withdrawal_of_its_reporter(platform: Platform) -> None:
+    campaign = open_campaign(platform, 1, reports_to_withhold=2)
+    reporter = enter(platform, campaign.key)
+    report_next_item(platform, reporter)
+    (notice,) = overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices
+    notices.settle_notice(platform, "pilot", notice.id, show_again=True, staff_id=campaign.staff_id, now=NOW)
+    withdrawal.withdraw_rater(platform, reporter.id, now=NOW)
+    for rater in (enter(platform, campaign.key), enter(platform, campaign.key)):
+        report_next_item(platform, rater)
+    assert rate_all(platform, enter(platform, campaign.key)) == ["item-0"]
+    assert audit.audit_campaign(platform, "pilot").holds
+
+
+def test_a_decision_to_withhold_an_item_outlives_the_withdrawal_of_its_reporter(platform: Platform) -> None:
+    campaign = open_campaign(platform, 1)
+    reporter = enter(platform, campaign.key)
+    report_next_item(platform, reporter)
+    (notice,) = overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices
+    notices.settle_notice(platform, "pilot", notice.id, staff_id=campaign.staff_id, now=NOW)
+    withdrawal.withdraw_rater(platform, reporter.id, now=NOW)
+    plan = campaign_items.plan_withholding(platform, "pilot", [0], withheld=False, staff_id=campaign.staff_id)
+    assert (plan.changing, [reason for _, reason in plan.unchanged]) == (
+        (),
+        ["it was withheld when a report of it was settled"],
+    )
 
 
 def test_one_hostile_rater_cannot_stop_a_campaign(platform: Platform) -> None:
@@ -497,6 +542,14 @@ def test_a_stopped_rater_can_resume(platform: Platform) -> None:
     submit(platform, rater, next_step.find_next_step(platform, rater, now=NOW), "one")
     assert rating.stop_rating(platform, rater, now=NOW).stage == "done"
     assert rating.resume_rating(platform, rater, now=NOW).stage == "rate"
+
+
+def test_a_rater_who_stops_need_not_answer_questions_about_themselves(platform: Platform) -> None:
+    campaign = open_campaign(platform, 3, demographics=ABOUT_YOU, demographics_position="before")
+    rater = enter(platform, campaign.key)
+    assert next_step.find_next_step(platform, rater, now=NOW).stage == "demographics"
+    assert rating.stop_rating(platform, rater, now=NOW).stage == "done"
+    assert rating.resume_rating(platform, rater, now=NOW).stage == "demographics"
 
 
 def change_consent_text(platform: Platform, campaign: Campaign, text: str, *, staff_id: str) -> None:

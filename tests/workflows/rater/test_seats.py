@@ -15,11 +15,15 @@ from hypothesis.stateful import run_state_machine_as_test as run
 from sqlalchemy import func, select
 from tests.strategies import quick
 from tests.support.campaigns import AGREED, NOW, definition, items, open_campaign, owner
+from tests.support.prolific_server import Prolific
 from tests.support.quota_campaigns import ABOUT_YOU, AXES, DECLINED, enter, load_seat_counts, open_seat_campaign, screen
+from tests.support.recruited_raters import CODES, add_submission
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
+from dissensus.campaign.public_events import to_public_event
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
-from dissensus.store import raters, seats
+from dissensus.recruit.prolific import SubmissionStatus
+from dissensus.store import audit_log, raters, seats
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.consents import ConsentTable
 from dissensus.store.core.database import connect
@@ -29,11 +33,13 @@ from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import DeclarationTable, RaterRow, RaterTable
 from dissensus.store.seats import SeatCounts, SeatTable
 from dissensus.workflows.campaign import campaigns, quota
+from dissensus.workflows.campaign.audit import link_pending_events
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, next_step, quota_screening, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
-from dissensus.workflows.rater.invite_links import check_entry, load_entry_links
+from dissensus.workflows.rater.invite_links import cell_keys, check_entry, load_entry_links
 from dissensus.workflows.rater.next_step import RaterStep
+from dissensus.workflows.rater.recruitment import set_submission_status
 
 
 def rate_all(platform: Platform, rater: RaterRow, now: datetime = NOW) -> RaterStep:
@@ -43,6 +49,23 @@ def rate_all(platform: Platform, rater: RaterRow, now: datetime = NOW) -> RaterS
         save = AnswerSave(revision=1, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")})
         state = rating.submit_answers(platform, rater, state.assignment.id, new_id(now), save, now=now)
     return state
+
+
+@pytest.mark.parametrize("source", ["screener", "recruiter"])
+def test_public_events_hold_no_cell_of_a_rater(platform: Platform, source: str) -> None:
+    campaign = open_seat_campaign(platform, seats=1, quota={"source": source})
+    with platform.database.reading() as tx:
+        key = cell_keys(campaign, platform.definitions.load(tx, campaign)).get("old × small", campaign.key)
+    rater = enter(platform, key)
+    if source == "screener":
+        assert screen(platform, rater, "old") is not None
+        assert screen(platform, enter(platform, key), "old") is None
+    link_pending_events(platform)
+    with platform.database.reading() as tx:
+        entries = tuple(audit_log.list_entries_after(tx, campaign.id, after=0, most=100))
+    kinds = {entry.event.kind for entry in entries if entry.event is not None and "cell" in entry.event.content}
+    assert kinds == {"entered", *({"declared", "turned_away"} if source == "screener" else ())}
+    assert not [event for event in map(to_public_event, entries) if "cell" in event.content]
 
 
 def test_a_visit_with_a_seat(platform: Platform) -> None:
@@ -79,6 +102,52 @@ def test_raters_who_decline_get_a_seat_of_the_rest(platform: Platform) -> None:
     step = screen(platform, enter(platform, campaign.key), DECLINED)
     assert step is not None
     assert (step.stage, step.rater.cell) == ("rate", "rest")
+
+
+@pytest.mark.parametrize(
+    ("freed", "then"),
+    [
+        (SubmissionStatus.TIMED_OUT, SubmissionStatus.AWAITING_REVIEW),
+        (SubmissionStatus.REJECTED, SubmissionStatus.APPROVED),
+    ],
+)
+def test_finished_raters_whose_submission_counts_after_all_take_a_seat_again(
+    platform: Platform, freed: SubmissionStatus, then: SubmissionStatus
+) -> None:
+    campaign, prolific = open_seat_campaign(platform, 1, recruit=CODES), Prolific()
+    first = enter(platform, campaign.key)
+    submission = add_submission(platform, prolific, campaign.id, first.id, "ACTIVE")
+    screen(platform, first)
+    rate_all(platform, first)
+    set_submission_status(platform, submission, freed, now=NOW)
+    assert load_seat_counts(platform, campaign.id)["young × small"] == SeatCounts(free=1)
+    set_submission_status(platform, submission, then, now=NOW)
+    assert load_seat_counts(platform, campaign.id)["young × small"] == SeatCounts(taken=1)
+    assert screen(platform, enter(platform, campaign.key)) is None
+
+
+def test_finished_raters_get_no_seat_that_another_rater_holds(platform: Platform) -> None:
+    campaign, prolific = open_seat_campaign(platform, 1, recruit=CODES), Prolific()
+    first, second = enter(platform, campaign.key), enter(platform, campaign.key)
+    submission = add_submission(platform, prolific, campaign.id, first.id, "ACTIVE")
+    screen(platform, first)
+    rate_all(platform, first)
+    set_submission_status(platform, submission, SubmissionStatus.TIMED_OUT, now=NOW)
+    assert screen(platform, second) is not None
+    set_submission_status(platform, submission, SubmissionStatus.APPROVED, now=NOW)
+    assert load_seat_counts(platform, campaign.id)["young × small"] == SeatCounts(held=1)
+    rate_all(platform, second)
+    assert load_seat_counts(platform, campaign.id)["young × small"] == SeatCounts(taken=1)
+
+
+def test_participants_who_rated_nothing_take_no_seat_again(platform: Platform) -> None:
+    campaign, prolific = open_seat_campaign(platform, 1, recruit=CODES), Prolific()
+    rater = enter(platform, campaign.key)
+    submission = add_submission(platform, prolific, campaign.id, rater.id, "ACTIVE")
+    screen(platform, rater)
+    for status in (SubmissionStatus.TIMED_OUT, SubmissionStatus.APPROVED):
+        set_submission_status(platform, submission, status, now=NOW)
+        assert load_seat_counts(platform, campaign.id)["young × small"] == SeatCounts(free=1)
 
 
 def test_rejected_raters_are_erased_and_counted(platform: Platform) -> None:

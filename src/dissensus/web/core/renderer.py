@@ -89,6 +89,7 @@ def create_renderer() -> PageRenderer:
     environment.filters["direction"] = text_direction
     environment.filters["amount"] = format_amount
     environment.filters["money"] = format_money
+    environment.filters["decimal"] = format_decimal
     environment.filters["duration"] = format_duration
     environment.filters["answer_time"] = format_answer_time
     environment.filters["remaining_time"] = format_remaining_time
@@ -208,6 +209,17 @@ def format_duration(ms: int) -> str:
     if hours:
         return f"{hours:,} h {minutes} min"
     return f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"
+
+
+def format_decimal(value: float | None, digits: int = 3, *, signed: bool = False) -> str:
+    """Format a number with this many decimals and a minus sign; a dash if it is unknown.
+
+    Examples
+    --------
+    >>> format_decimal(-0.25), format_decimal(-0.0001, 2), format_decimal(0.5, 2, signed=True), format_decimal(None)
+    ('−0.250', '0.00', '+0.50', '–')
+    """
+    return "–" if value is None else f"{value:{'+' if signed else ''}z.{digits}f}".replace("-", "−")
 
 
 def format_answer_time(ms: float) -> str:

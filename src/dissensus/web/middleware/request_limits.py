@@ -1,6 +1,7 @@
-"""Request limits: size of headers and bodies, and timeouts."""
+"""Request limits: size of headers and bodies, character encoding of forms, and timeouts."""
 
 import asyncio
+import re
 from time import monotonic
 from typing import Final
 
@@ -27,6 +28,7 @@ MIN_BYTES_PER_S: Final = 500
 """Minimum mean speed of a request body, after the first `RECEIVE_TIMEOUT_S`."""
 PIECE_BYTES: Final = 16 << 10
 """Maximum size of a piece of a request body that is passed on at once."""
+_UTF_8: Final = re.compile(r';\s*charset="?utf-8"?\s*(?=;|$)')
 
 
 class RequestTooLarge(Exception):
@@ -76,10 +78,21 @@ class RequestLimitsMiddleware:
         refusal = _header_refusal(scope)
         if refusal is not None:
             return refusal
+        if not _is_utf_8(Headers(scope=scope)):
+            return refuse(scope, 415, "The character encoding of a form must be UTF-8. Send it without a charset.")
         length = Headers(scope=scope).get("content-length", "0")
         if not length.isdecimal() or int(length) > self._max_bytes(scope):
             return _refuse_size(scope, self._max_bytes(scope))
         return None
+
+
+def _is_utf_8(headers: Headers) -> bool:
+    """Return whether a form with parts, if the request is one, names UTF-8 or no character encoding.
+
+    Parsers decode each field by any codec of Python that a client names, and some take time that is quadratic in the
+    size.
+    """
+    return not is_multipart(headers) or "charset" not in _UTF_8.sub("", headers["content-type"].lower())
 
 
 def _refuse_size(scope: Scope, limit: int) -> Response:

@@ -263,6 +263,12 @@ def _check_arrival(site: Site, arrival: Arrival) -> EntryStatus:
     return check_entry(site.platform, arrival.campaign, arrival.key, arrival.ids, now=site.clock())
 
 
+def forget_rater(response: Response) -> None:
+    """Delete the cookies by which the next person at a device could act for a rater."""
+    for cookie in (SESSION_COOKIE, ARRIVAL_COOKIE):
+        response.delete_cookie(cookie)
+
+
 def _sign_in(site: Site, session: str) -> Response:
     response = redirect_to("/rate")
     site.set_cookie(response, SESSION_COOKIE, session, int(SESSION_LIFETIME.total_seconds()))

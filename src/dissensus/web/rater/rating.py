@@ -17,14 +17,14 @@ from dissensus.schema.numbers import parse_digits
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Answer
 from dissensus.web.core.forms import QuestionForm, check_storable, read_answers, read_bulk_questions, read_save
-from dissensus.web.core.rater_auth import SESSION_COOKIE, SessionKey, rater_of_form, rater_of_session
+from dissensus.web.core.rater_auth import SessionKey, rater_of_form, rater_of_session
 from dissensus.web.core.responses import SubmittedForm, image_response, page, redirect_to
 from dissensus.web.core.site import Site, address_digest
 from dissensus.web.core.staff_auth import Name, Public, SiteOf
 from dissensus.web.rater import chat, guidelines, step_json
 from dissensus.web.rater.attention_checks import AttentionCheckPage
 from dissensus.web.rater.care import SurveyPage, TopicsPage
-from dissensus.web.rater.entry import ARRIVAL_COOKIE, AWAY_COOKIE, AWAY_S, ConsentPage, TurnedAwayPage
+from dissensus.web.rater.entry import AWAY_COOKIE, AWAY_S, ConsentPage, TurnedAwayPage, forget_rater
 from dissensus.web.rater.guidelines import GuidelinesPage
 from dissensus.workflows.campaign import images
 from dissensus.workflows.rater import enrolment, next_step, quota_screening, rating, recruitment
@@ -309,8 +309,7 @@ def _screen(site: Site, step: RaterStep, question_form: QuestionForm) -> Respons
         language=rater.language, campaign=step.campaign, recruited=visit is not None, return_link=return_link
     )
     response = page(site, context)
-    for cookie in (SESSION_COOKIE, ARRIVAL_COOKIE):
-        response.delete_cookie(cookie)
+    forget_rater(response)
     site.set_cookie(response, AWAY_COOKIE, site.tokens.sign_turned_away(step.campaign_row.id), AWAY_S)
     return response
 
@@ -345,7 +344,7 @@ def sign_out(site: SiteOf, request: Request, form: SubmittedForm, session: Sessi
     rater = rater_of_form(site, request, session, form)
     enrolment.sign_out_rater(site.platform, session)
     response = page(site, RaterSignedOutPage(language=rater.language, rater_id=rater.id))
-    response.delete_cookie(SESSION_COOKIE)
+    forget_rater(response)
     return response
 
 

@@ -8,10 +8,9 @@ from fastapi.responses import Response
 
 from dissensus.recruit.entry import ReturnLink
 from dissensus.web.core.forms import check_storable
-from dissensus.web.core.rater_auth import SESSION_COOKIE
 from dissensus.web.core.responses import page
 from dissensus.web.core.staff_auth import Public, SiteOf
-from dissensus.web.rater.entry import Language, negotiate_browser_language
+from dissensus.web.rater.entry import Language, forget_rater, negotiate_browser_language
 from dissensus.workflows.rater import recruitment
 from dissensus.workflows.rater import withdrawal as withdrawal_workflow
 
@@ -62,5 +61,5 @@ def withdraw(site: SiteOf, request: Request, token: str, lang: Language = "") ->
         language=language, token=token, rater_id=rater_id, n_rated=n_rated, done=True, return_link=return_link
     )
     response = page(site, context)
-    response.delete_cookie(SESSION_COOKIE)
+    forget_rater(response)
     return response

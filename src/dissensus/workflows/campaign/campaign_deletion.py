@@ -16,7 +16,7 @@ from dissensus.store.planning import campaign_plans
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.conversations import find_item_copies
 from dissensus.workflows.campaign.members import campaign_for_member
-from dissensus.workflows.campaign.pay import is_pay_due
+from dissensus.workflows.campaign.pay import find_creditors
 from dissensus.workflows.platform.platform import Platform
 
 
@@ -81,8 +81,16 @@ def _preview_deletion(tx: Connection, campaign_row: CampaignRow, campaign: Campa
 def _find_obstacle(tx: Connection, campaign_row: CampaignRow, campaign: Campaign) -> str | None:
     if campaign_row.state not in ("draft", "closed"):
         return f"{campaign_row.name} is {campaign_row.state}, and raters may be at work. Close it first."
-    if is_pay_due(tx, campaign_row.id, campaign):
+    creditors = find_creditors(tx, campaign_row.id, campaign)
+    if creditors == "raters":
         return f"Raters of {campaign_row.name} are still to be paid. Pay them, and record the payments first."
+    if creditors == "turned_away":
+        # Their payments cannot be recorded, since they have no row as raters.
+        recruiter = campaign.recruit.name if campaign.recruit else "the recruiter"
+        return (
+            f"Participants whom {campaign_row.name} turned away are still to be paid. Pay them at {recruiter}, then "
+            f"erase the ids of {recruiter}, which removes their accounts."
+        )
     names = _list_names_of_copies(tx, campaign_row, campaign)
     if names:
         return (

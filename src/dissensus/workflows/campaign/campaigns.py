@@ -16,7 +16,7 @@ from dissensus.schema.campaign.shipped import rename_campaign
 from dissensus.schema.hints import count_rest, format_list, format_value, suggest
 from dissensus.schema.records.item import Item
 from dissensus.store import campaigns as store
-from dissensus.store import consents, erasure, gold, images, raters, seats
+from dissensus.store import consents, erasure, gold, images, raters, recruits, seats
 from dissensus.store import items as items_store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.orm import new_key
@@ -221,6 +221,7 @@ def revise_campaign(
         if campaign_row.state == "paused":
             _check_frozen(old, campaign)
             _check_sample(tx, campaign_row, campaign)
+            _check_recruiter(tx, campaign_row, old, campaign)
             consents.ensure_consent_text(tx, campaign_row.id, campaign.consent, now=now)
             _resize_cells(tx, campaign_row, campaign, now)
         store.set_definition(tx, campaign_row.id, campaign, now=now)
@@ -241,6 +242,17 @@ def _check_sample(tx: Connection, campaign_row: CampaignRow, campaign: Campaign)
     n = None if campaign.gold is None else campaign.gold.sample
     if n is not None and n > n_items:
         raise Conflict(f"gold.sample asks for {n:,} items, and {campaign_row.name} has {n_items:,}. Lower the number.")
+
+
+def _check_recruiter(tx: Connection, campaign_row: CampaignRow, old: Campaign, new: Campaign) -> None:
+    """Keep the recruiter while participants may have to return to it, and until their ids are erased."""
+    if old.recruit is None or (new.recruit is not None and new.recruit.kind == old.recruit.kind):
+        return
+    if n := recruits.count_submissions(tx, campaign_row.id):
+        raise Conflict(
+            f"recruit cannot be removed or become of another kind while ids of {old.recruit.name} are stored, now of "
+            f"{n:,} {'participant' if n == 1 else 'participants'}. Close the campaign and erase these ids first."
+        )
 
 
 def _check_frozen(old: Campaign, new: Campaign) -> None:

@@ -200,7 +200,7 @@ def _find_obstacle(tx: Connection, state: ItemState, *, withheld: bool) -> str |
         return "its text was erased at a withdrawal"
     if notices.list_open_reports(tx, state.id):
         return "a report of it is open: settle that beside its text"
-    if notices.is_withheld_by_decision(tx, state.id):
+    if notices.find_report_decision(tx, state.id) is False:
         return "it was withheld when a report of it was settled"
     return None
 

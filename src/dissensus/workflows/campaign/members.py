@@ -243,6 +243,8 @@ def accept_invitation_as_new(
     The password may be empty if the link was mailed: its address becomes that of the account, which signs in by mail.
     """
     person = validate_name(person)
+    # Hashing takes much time and memory, so it is not for those without a valid link.
+    preview_member_invitation(platform, key, now=now)
     password_hash = hash_password(hasher, password, person) if password else None
     with platform.database.writing() as tx:
         _, invitation = _load_invitation(tx, key, now)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from uuid import UUID, uuid5
 
 import polars as pl
@@ -20,6 +21,7 @@ from dissensus.store import check_answers, payments
 from dissensus.store import recruits as recruits_store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.payments import PaymentRow, RaterWork
+from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member, load_member_campaign
 from dissensus.workflows.platform.idempotency import parse_form_id
@@ -92,13 +94,15 @@ def load_ledger(platform: Platform, name: str, *, staff_id: str) -> PayLedger:
         )
 
 
-def is_pay_due(tx: Connection, campaign_id: str, campaign: Campaign) -> bool:
-    """Return whether a rater is still to be paid."""
+def find_creditors(tx: Connection, campaign_id: str, campaign: Campaign) -> Literal["raters", "turned_away"] | None:
+    """Return who is still to be paid: raters, or only participants who were turned away; None if nobody is."""
     if campaign.pay is None:
-        return False
-    accounts = [rater.account for rater in _list_rater_accounts(tx, campaign_id, campaign, campaign.pay)]
-    accounts += _list_screened_out_accounts(campaign.pay, payments.count_turned_away_by_status(tx, campaign_id))
-    return any(account.due for account in accounts)
+        return None
+    if any(rater.account.due for rater in _list_rater_accounts(tx, campaign_id, campaign, campaign.pay)):
+        return "raters"
+    turned_away = payments.count_turned_away_by_status(tx, campaign_id)
+    due = any(account.due for account in _list_screened_out_accounts(campaign.pay, turned_away))
+    return "turned_away" if due else None
 
 
 def _load_paying_campaign(tx: Connection, platform: Platform, name: str, staff_id: str) -> tuple[CampaignRow, Campaign]:
@@ -126,10 +130,12 @@ def _to_rater_account(pay: Pay, work: RaterWork, end: RatingEnd) -> RaterAccount
 
 
 def _work_outcome(work: RaterWork, campaign: Campaign, attempts: Mapping[str, Sequence[str]]) -> RatingEnd:
-    """Return the outcome for a rater; unfit raters and those without items were screened out."""
-    if work.finished:
-        return "finished"
-    return "screened_out" if work.state == "finished" or failed_screening(campaign.checks, attempts) else "left"
+    """Return the end of the rating of a rater; unfit raters and those without items were screened out."""
+    if work.rating_end is not None:
+        return work.rating_end
+    if work.state == "finished":
+        return "finished" if work.n_rated else "screened_out"
+    return "screened_out" if failed_screening(campaign.checks, attempts) else "left"
 
 
 def _list_screened_out_accounts(pay: Pay, turned_away: Mapping[str | None, int]) -> list[PayAccount]:
@@ -149,6 +155,14 @@ def paid_by_prolific(pay: Pay, status: str | None) -> int:
     """
     amounts = {SubmissionStatus.APPROVED.value: pay.finished, SubmissionStatus.SCREENED_OUT.value: pay.screened_out}
     return amounts.get(status or "", 0)
+
+
+def preserve_account(tx: Connection, rater: RaterRow, campaign: Campaign, *, now: datetime) -> None:
+    """Store the account of a rater before the answers and the status that imply it are erased."""
+    pay, attempts = _pay_of(campaign), check_answers.load_attempts(tx, rater.id)
+    for work in payments.load_work(tx, rater.campaign_id, rater_ids=[rater.id]):
+        payments.set_work(tx, work, _work_outcome(work, campaign, attempts))
+        record_prolific_payment(tx, pay, work, now=now)
 
 
 def record_prolific_payment(tx: Connection, pay: Pay, work: RaterWork, *, now: datetime) -> None:

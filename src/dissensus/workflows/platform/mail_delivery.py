@@ -85,20 +85,27 @@ class MailDelivery:
         return self.keys.decrypt(bytes.fromhex(mail.content["encrypted_key"]), LINK_PURPOSE).decode()
 
     def _record(self, platform: Platform, mails: Sequence[MailRow], result: MailResult, now: datetime) -> None:
-        numbers = [mail.number for mail in mails]
-        kinds = ", ".join(sorted({mail.kind for mail in mails}))
-        is_late = now - mails[0].at >= GIVE_UP_AFTER_BY_KIND.get(mails[0].kind, GIVE_UP_AFTER)
+        waiting = [mail for mail in mails if result.outcome == "postponed" and not _is_late(mail, now)]
+        done = [mail for mail in mails if mail not in waiting]
         with platform.database.writing() as tx:
-            if result.outcome == "postponed" and not is_late:
-                n_failures = 1 + min(mail.n_failures for mail in mails)
+            if waiting:
+                n_failures = 1 + min(mail.n_failures for mail in waiting)
                 backoff = backoff_after(n_failures, retry_after_s=0, chance=self.chance())
-                store.postpone_mails(tx, numbers, due_at=now + backoff)
-            else:
-                store.delete_mails(tx, numbers)
-        if result.outcome == "postponed" and not is_late:
-            log.warning("Mail %s waits (%s): %s.", mails[0].number, kinds, result.reason)
-        elif result.outcome != "sent":
-            log.error("Mail %s was given up (%s): %s.", mails[0].number, kinds, result.reason)
+                store.postpone_mails(tx, [mail.number for mail in waiting], due_at=now + backoff)
+            if done:
+                store.delete_mails(tx, [mail.number for mail in done])
+        if waiting:
+            log.warning("Mail %s waits (%s): %s.", waiting[0].number, _list_kinds(waiting), result.reason)
+        if done and result.outcome != "sent":
+            log.error("Mail %s was given up (%s): %s.", done[0].number, _list_kinds(done), result.reason)
+
+
+def _list_kinds(mails: Sequence[MailRow]) -> str:
+    return ", ".join(sorted({mail.kind for mail in mails}))
+
+
+def _is_late(mail: MailRow, now: datetime) -> bool:
+    return now - mail.at >= GIVE_UP_AFTER_BY_KIND.get(mail.kind, GIVE_UP_AFTER)
 
 
 def _has_expired(mail: MailRow, now: datetime) -> bool:

@@ -8,6 +8,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from dissensus.errors import NotAllowed
+from dissensus.schema.hints import count_noun
 from dissensus.store.core import sign_in_failures
 from dissensus.workflows.platform.platform import Platform
 
@@ -49,7 +50,7 @@ def count_attempt(platform: Platform, traces: SignInTraces, now: datetime) -> No
             until = (last_at if n_failures == n_before else now) + _backoff(n_failures - limit.n_free)
             if now < until:
                 seconds = -int((now - until).total_seconds() // 1)
-                raise NotAllowed(f"Too many tries. Try again in {seconds:,} second{'s' * (seconds > 1)}.")
+                raise NotAllowed(f"Too many tries. Try again in {count_noun(seconds, 'second')}.")
 
 
 def record_success(tx: Connection, traces: SignInTraces) -> None:

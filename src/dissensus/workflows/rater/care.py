@@ -1,6 +1,6 @@
 """Care: wellbeing surveys of raters, their summary for the campaign's contact, and topics that raters avoid."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,10 +12,11 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.campaign.care import MAX_CONTACT_LENGTH, has_topic
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
+from dissensus.schema.questionnaire.question import Question
 from dissensus.stats.suppression import MIN_CELL
 from dissensus.store import assignments, raters
 from dissensus.store import care as care_store
-from dissensus.store.care import CareSurveyRow
+from dissensus.store.care import CareSurveyRow, SurveyAnswers
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -99,7 +100,7 @@ class CareSummary:
 
     survey: Questionnaire
     requests: tuple[CareSurveyRow, ...]  # surveys sent to the contact, open ones first
-    # Mean zero-based position on the scale and number of raters, by question; None and 0 below `MIN_CELL` raters
+    # Mean zero-based position on the scale and number of raters, by question; None and 0 if suppressed
     means: Mapping[str, tuple[float | None, int]]
 
 
@@ -118,19 +119,31 @@ def load_care_summary(platform: Platform, name: str, *, staff_id: str) -> CareSu
 
 
 def _mean_answers(tx: Connection, campaign_id: str, survey: Questionnaire) -> dict[str, tuple[float | None, int]]:
-    """Return mean scale positions, averaged per rater first, suppressing small groups."""
+    """Return mean scale positions, averaged per rater first, suppressing those of few raters."""
     surveys = care_store.list_survey_answers(tx, campaign_id)
-    result: dict[str, tuple[float | None, int]] = {}
-    for question in survey.questions:
-        positions: dict[str, list[int]] = {}
-        for rater_id, answers in surveys:
-            answer = answers.get(question.name)
-            if isinstance(answer, str) and answer in question.scale:
-                positions.setdefault(rater_id, []).append(question.scale.index(answer))
-        means = [sum(values) / len(values) for values in positions.values()]
-        suppressed = len(means) < MIN_CELL
-        result[question.name] = (None, 0) if suppressed else (sum(means) / len(means), len(means))
-    return result
+    return {question.name: _mean_positions(surveys, question) for question in survey.questions}
+
+
+def _mean_positions(surveys: Sequence[SurveyAnswers], question: Question) -> tuple[float | None, int]:
+    """Return the mean position of the answers to a question, and the number of raters.
+
+    The contact knows the answers that raters share and every earlier mean, and could subtract them. So a mean includes
+    the surveys up to the last one by which `MIN_CELL` further raters had answered without sharing.
+    """
+    positions, included = dict[str, list[int]](), dict[str, list[int]]()
+    unshared = set[str]()
+    for row in surveys:
+        answer = row.answers.get(question.name)
+        if not isinstance(answer, str) or answer not in question.scale:
+            continue
+        positions.setdefault(row.rater_id, []).append(question.scale.index(answer))
+        if not row.notify_contact:
+            unshared.add(row.rater_id)
+        if len(unshared) == MIN_CELL:
+            included = {rater_id: list(values) for rater_id, values in positions.items()}
+            unshared.clear()
+    means = [sum(values) / len(values) for values in included.values()]
+    return (sum(means) / len(means), len(means)) if means else (None, 0)
 
 
 def settle_contact_request(

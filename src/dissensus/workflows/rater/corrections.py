@@ -38,7 +38,7 @@ def check_correction(tx: Connection, context: RaterContext, assignment: Assignme
     check_not_withdrawn(context.rater)
     recruit = recruits.find_recruit_of_rater(tx, context.rater.id)
     decided = recruit is not None and recruit.status in recruits.DECISIONS
-    decided = decided or bool(payments.list_payments(tx, context.rater.id))
+    decided = decided or sum(payment.amount for payment in payments.list_payments(tx, context.rater.id)) > 0
     check_may_correct(context.campaign_row.state, decided=decided, rehearsal=context.rater.rehearsal)
     if assignment is not None and _is_hidden(tx, assignment):
         raise Conflict("This item is not shown any more.")

@@ -142,6 +142,13 @@ def finish_rater(tx: Connection, context: RaterContext, now: datetime) -> RaterS
     return _step_without_item(tx, context, _last_stage(tx, context), progress)
 
 
+def retake_seat(tx: Connection, context: RaterContext, *, now: datetime) -> None:
+    """Take a seat again for a finished rater whose seat was freed, if one is left; the campaign must be locked."""
+    has_worked = context.rater.state == "finished" and _load_progress(tx, context, now).n_done > 0
+    if has_worked and _lacks_seat(tx, context) and claim_seat(tx, context, now=now):
+        seats.take_seat(tx, context.rater.id)
+
+
 def claim_seat(tx: Connection, context: RaterContext, *, now: datetime) -> bool:
     """Claim a seat in the rater's cell and return whether there was one; the campaign must be locked."""
     quota, rater = context.campaign.quota, context.rater
@@ -243,10 +250,11 @@ def _next_stage(tx: Connection, context: RaterContext, progress: RaterProgress) 
         return "consent"
     if campaign.screener is not None and rater.cell is None:
         return "screener"
-    if campaign.demographics_position == "before" and _must_declare(tx, context):
+    stopped = rater.state == "stopped"
+    if campaign.demographics_position == "before" and not stopped and _must_declare(tx, context):
         return "demographics"
     # A rater who had finished may take more items; the state stays, and with it the pay for having finished.
-    if rater.state == "stopped" or (rater.state == "finished" and progress.n_open == 0):
+    if stopped or (rater.state == "finished" and progress.n_open == 0):
         return _last_stage(tx, context)
     if _lacks_seat(tx, context):
         return "full"

@@ -200,7 +200,7 @@ def _identify_reporter(tx: Connection, rater_id: str, item_id: str, address: str
 
 def _should_withhold(tx: Connection, campaign: Campaign, item_id: str) -> bool:
     enough = notices.count_reporters(tx, item_id) >= campaign.reports_to_withhold
-    return enough and not notices.has_settled_report(tx, item_id)
+    return enough and notices.find_report_decision(tx, item_id) is None
 
 
 def _own_assignment(tx: Connection, rater: RaterRow, assignment_id: str, now: datetime) -> AssignmentRow:

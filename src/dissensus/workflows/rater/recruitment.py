@@ -18,7 +18,7 @@ from dissensus.workflows.campaign.audit_log import log_event_about
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.context import RaterContext
 from dissensus.workflows.rater.invite_links import find_recruit
-from dissensus.workflows.rater.next_step import RaterStep
+from dissensus.workflows.rater.next_step import RaterStep, retake_seat
 
 
 def handle_recruiter_event(platform: Platform, event: ProlificEvent, *, now: datetime) -> bool:
@@ -31,15 +31,15 @@ def handle_recruiter_event(platform: Platform, event: ProlificEvent, *, now: dat
 def set_submission_status(platform: Platform, submission: str, status: SubmissionStatus, *, now: datetime) -> bool:
     """Store a submission's new status if it follows the current one, and return whether it does.
 
-    A status that frees the place releases the rater's seat and open items; answers stay. A status that ends the
-    submission stops the rater.
+    A status that frees the place releases the rater's seat and open items; answers stay. A finished rater takes a seat
+    again when another status follows. A status that ends the submission stops the rater.
     """
     with platform.database.writing() as tx:
         recruit = recruits.find_recruit_by_submission(tx, submission)
         if recruit is None:
             return False
         # Read again under the lock.
-        campaigns.get_campaign(tx, recruit.campaign_id, lock=True)
+        campaign_row = campaigns.get_campaign(tx, recruit.campaign_id, lock=True)
         recruit = recruits.find_recruit_by_submission(tx, submission)
         if recruit is None or not is_later_status(_status(recruit), status):
             return False
@@ -48,6 +48,8 @@ def set_submission_status(platform: Platform, submission: str, status: Submissio
         log_event_about(tx, recruit.campaign_id, rater, "recruiter_event", {"status": status.value}, now=now)
         if rater is not None and status.frees_seat:
             seats.release_seat(tx, rater.id)
+        elif rater is not None:
+            retake_seat(tx, RaterContext(rater, campaign_row, platform.definitions.load(tx, campaign_row)), now=now)
         if rater is not None and (status.frees_seat or status.ends):
             _end_work(tx, rater, now)
         return True

@@ -8,15 +8,14 @@ from typing import Final
 from sqlalchemy import Connection
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound, Unavailable
-from dissensus.schema.campaign.definition import Pay
 from dissensus.schema.hints import format_value
-from dissensus.store import assignments, audit_log, campaigns, chats, erasure, monitoring, payments, raters, seats
+from dissensus.store import assignments, audit_log, campaigns, chats, erasure, monitoring, raters, seats
 from dissensus.store.lists import raters as rater_lists
 from dissensus.store.lists import reports
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.conversations import erase_conversation_items
 from dissensus.workflows.campaign.members import campaign_for_member
-from dissensus.workflows.campaign.pay import record_prolific_payment
+from dissensus.workflows.campaign.pay import preserve_account
 from dissensus.workflows.platform.platform import Platform
 
 MAX_SELECTED: Final = 50
@@ -135,7 +134,7 @@ def _erase_rater(platform: Platform, rater_id: str, *, staff_id: str | None, now
         rater = _load_rater(tx, rater_id)
         campaign = platform.definitions.load(tx, campaign_row)
         if campaign.pay is not None:
-            _preserve_account(tx, rater, campaign.pay, now)
+            preserve_account(tx, rater, campaign, now=now)
         if campaign.chat is not None:
             erase_conversation_items(tx, rater_id, campaign.chat, now=now)
         seats.release_seat(tx, rater_id)
@@ -149,12 +148,6 @@ def _erase_rater(platform: Platform, rater_id: str, *, staff_id: str | None, now
             ids = {"subject_id": rater.subject_id, "staff_id": staff_id}
             audit_log.append_event(tx, rater.campaign_id, "withdrawn", {}, **ids, now=now)
     return n
-
-
-def _preserve_account(tx: Connection, rater: RaterRow, pay: Pay, now: datetime) -> None:
-    for work in payments.load_work(tx, rater.campaign_id, rater_ids=[rater.id]):
-        payments.set_work(tx, work)
-        record_prolific_payment(tx, pay, work, now=now)
 
 
 def _load_rater(tx: Connection, rater_id: str) -> RaterRow:
