@@ -316,3 +316,19 @@ def test_control_characters_of_ids_are_escaped_in_tables(run: RunCommand, tmp_pa
     assert done.returncode == 0, done.stderr
     assert "\a" not in done.stdout
     assert "i\\x071" in done.stdout
+
+
+def test_all_questions_of_a_release_are_read_where_a_rule_needs_them(run: RunCommand, tmp_path: Path) -> None:
+    folder = tmp_path / "pilot-1.0"
+    (folder / "data").mkdir(parents=True)
+    lines = ["item_id,rater_id,Q2_harm_overall,Q3_bias_overall", "1,a,Yes,No", "1,b,No,No", "2,a,No,Yes", "2,b,No,Yes"]
+    (folder / "data" / "ratings.csv").write_text("\n".join(lines), encoding="utf-8")
+    (folder / "SHA256SUMS").touch()
+    record = {"name": "pilot", "version": "1.0", "question": "Q2_harm_overall", "k": 1}
+    (folder / "release.json").write_text(json.dumps(record), encoding="utf-8")
+    done = run("aggregate", folder, "--rule", "any-question", "--unsafe", "Yes", "--format", "csv")
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 3), done.stderr
+    asked = run("aggregate", folder, "--rule", "any-question", "--unsafe", "Yes", "--question", "Q2_harm_overall")
+    assert "All questions are read here; leave out --question" in asked.stderr
+    one = run("aggregate", folder, "--rule", "soft", "--format", "csv")
+    assert [line.split(",")[1] for line in one.stdout.splitlines()[1:]] == ["2", "2"]

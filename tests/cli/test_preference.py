@@ -139,7 +139,7 @@ def test_errors(run: RunCommand, pairs: Path, model: Path, tmp_path: Path) -> No
     for words, says in (
         (("train", plain, "-o", "other"), "The criterion of the choices is unknown"),
         (("train", pairs, helpful, "-o", "other"), "some about harmless"),
-        (("train", pairs, "-o", pairs), "cannot be a folder"),
+        (("train", pairs, "-o", pairs), "is read here, and writing to it would destroy it"),
         (("train", pairs, "-o", "."), "holds other files than a model"),
         (("evaluate", helpful, "--model", model), "trained for harmless, and helpful is requested"),
         (("evaluate", pairs, "--model", model, "--purpose", "helpful"), "trained for harmless, and helpful is"),

@@ -103,3 +103,16 @@ def test_draws_are_those_of_the_audit(run: RunCommand, timed_csv: Path) -> None:
 def test_the_folder_of_the_figure_is_checked_before_the_ratings_are_read(run: RunCommand) -> None:
     done = run("vet", "absent.csv", "--figure", "nowhere/f.json")
     assert "nowhere/f.json cannot be written" in done.stderr
+
+
+def test_ids_like_formulas_are_found_in_csv_of_the_program(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
+    frame = pl.read_csv(ratings_csv, infer_schema=False)
+    prefixed = frame.with_columns(rater_id="@" + pl.col("rater_id"), item_id="=" + pl.col("item_id"))
+    prefixed.write_csv(tmp_path / "ratings.csv")
+    assert run("vet", "ratings.csv", "--format", "csv", "-o", "vet.csv").returncode == 0
+    assert "\n'@" in (tmp_path / "vet.csv").read_text()
+    labels = run("aggregate", "ratings.csv", "--format", "csv", "-o", "labels.csv")
+    assert labels.returncode == 0, labels.stderr
+    assert "\n'=" in (tmp_path / "labels.csv").read_text()
+    done = run("analyse", "ratings.csv", "--raters", "vet.csv", "--items", "labels.csv", "--permutations", "0")
+    assert done.returncode == 0, done.stderr

@@ -35,6 +35,15 @@ def test_temporary_files_are_private_and_named_files_are_not(tmp_path: Path) -> 
     assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("private", "public")] == [0o600, 0o644]
 
 
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    for mode in (0o600, 0o444, 0o664):
+        path.touch()
+        path.chmod(mode)
+        write_atomically(b"x", path)
+        assert path.stat().st_mode & 0o777 == mode
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "here").symlink_to(tmp_path / "there" / "a.txt")
@@ -68,3 +77,15 @@ def test_outputs_must_differ_from_inputs_and_each_other(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="named for two outputs"):
         check_distinct([], [target, tmp_path / "." / "out.csv"])
     check_distinct([Path("/dev/null")], [Path("/dev/null")])
+
+
+def test_outputs_do_not_replace_files_of_folders_and_globs_that_are_inputs(tmp_path: Path) -> None:
+    folder = tmp_path / "in[1]"
+    folder.mkdir()
+    for name in ("a.csv", "page.html"):
+        (folder / name).write_text("x")
+    check_distinct([folder], [folder / "new.csv", folder / "page.html", tmp_path / "out.csv"])
+    with pytest.raises(InvalidInput, match=r"is a file of .*, which is read here"):
+        check_distinct([folder], [folder / "a.csv"])
+    with pytest.raises(InvalidInput, match="is read here"):
+        check_distinct([tmp_path / "in*" / "*.csv"], [folder / "a.csv"])

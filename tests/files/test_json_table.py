@@ -150,3 +150,11 @@ def test_json_with_any_spacing_is_read(
     parsed = json_table.parse((mark + text).encode(), Path("x.json"))
     assert parsed.columns == list(dict.fromkeys(key for row in rows for key in row))
     assert parsed.to_dicts() == [{key: row.get(key, (None, None))[1] for key in parsed.columns} for row in rows]
+
+
+@pytest.mark.parametrize(
+    "cell", ["[1, 2.50, -3e5, 12345678901234567890]", '{"k": [1, "2", null, true], "1": 0}', '["1"]']
+)
+def test_numbers_in_lists_and_objects_keep_their_notation(cell: str) -> None:
+    parsed = json_table.parse(f'{{"item_tags": {cell}, "n": 2.50}}'.encode(), Path("a.jsonl"))
+    assert parsed.rows() == [(cell, "2.50")]

@@ -265,14 +265,25 @@ def test_ids_and_answers_of_any_kind(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["[1,2]", "[1, 2]", '["a","b"]', '["a", "b"]', '{"a": 1}', '{"a": "x", "a": "y"}', "[NaN]", "[", "[" * 10_000],
+    [
+        "[1,2]",
+        "[1, 2]",
+        "[1, 2.50]",
+        '["a","b"]',
+        '["a", "b"]',
+        '{"a": 1}',
+        '{"a": "x", "a": "y"}',
+        "[NaN]",
+        "[",
+        "[" * 10_000,
+    ],
 )
-def test_texts_that_look_like_lists_stay_text(tmp_path: Path, text: str) -> None:
+def test_texts_are_lists_if_these_are_written_alike(tmp_path: Path, text: str) -> None:
     table = pl.DataFrame({"item_id": ["1"], "item_x": [text], "rater_id": ["a"], "Q_label": ["0"]})
     write_long(table, tmp_path / "a.lewidi.json")
     assert read_long(tmp_path / "a.lewidi.json").table.equals(table)
     value = json.loads((tmp_path / "a.lewidi.json").read_text(encoding="utf-8"))["1"]["other_info"]["x"]
-    assert value == (["a", "b"] if text == '["a", "b"]' else text)
+    assert value == {"[1, 2]": [1, 2], '["a", "b"]': ["a", "b"], '{"a": 1}': {"a": 1}}.get(text, text)
 
 
 def test_attributes_of_items_keep_their_names(tmp_path: Path) -> None:
@@ -298,3 +309,13 @@ def test_entries_without_annotations_are_not_blamed_on_the_file_of_raters(tmp_pa
     path = save({"1": {"text": "x", "annotations": {}}}, tmp_path / "a.json")
     with pytest.raises(InvalidInput, match="No entry has an annotation"):
         read_long(path, annotators=save({"Ann1": {"Gender": "F"}}, tmp_path / "meta.json"))
+
+
+def test_numbers_in_other_information_stay_numbers(tmp_path: Path) -> None:
+    info = {"ks": [1, 2.5, "3"], "of": {"a": 1}}
+    entry = {"annotators": "a", "annotations": {"a": "1"}, "soft_label": {"1": 1.0}, "other_info": info}
+    (tmp_path / "a.json").write_text(json.dumps({"1": entry}))
+    long = read_long(tmp_path / "a.json").table
+    assert long.select("item_ks", "item_of").row(0) == ('[1, 2.5, "3"]', '{"a": 1}')
+    write_long(long, tmp_path / "b.lewidi.json")
+    assert json.loads((tmp_path / "b.lewidi.json").read_text())["1"]["other_info"] == info

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput
+from dissensus.files.conversion import ConversionOptions, convert_file
 from dissensus.files.pairs.reader import CONTEXTS, SAME, read_pairs
 from dissensus.files.pairs.release import OTHER, POLICY, TWIN, write_pairs
 from dissensus.files.pairs.rows import HUMAN, PairReadLog, PairRow, stream_pairs, transcripts_of
@@ -329,6 +330,25 @@ def test_a_margin_that_is_missing_at_first_is_kept_later(tmp_path: Path) -> None
     path.write_text("\n".join(map(json.dumps, records)))
     write_trl(stream_pairs(path), target)
     assert [json.loads(line)["margin"] for line in target.read_text().splitlines()] == [0.0, 2.0]
+
+
+@pytest.mark.parametrize("name", ["b.parquet", "b.trl.jsonl", "b.csv", "b.pairs.jsonl"])
+def test_columns_that_the_first_pair_lacks_are_converted(tmp_path: Path, name: str) -> None:
+    path, target = tmp_path / "a.jsonl", tmp_path / name
+    records = [{"chosen": ASKED + "a", "rejected": ASKED + "b"} | more for more in ({}, {"strength": 3, "note": "x"})]
+    path.write_text("\n".join(map(json.dumps, records)))
+    result = convert_file(path, target, ConversionOptions(target_kind=None if "." in target.stem else "pairs"))
+    assert target.stat().st_mode & 0o777 == (path.stat().st_mode & 0o777)
+    rows = list(stream_pairs(target))
+    assert [row.strength or None for row in rows] == [None, 3]
+    if name == "b.trl.jsonl":
+        assert result.notes == ("Left out, because trl does not hold it: 'note'.",)
+        write_trl(stream_pairs(path), target, overwrite=True)
+        assert [row.strength for row in stream_pairs(target)] == [0, 3]
+    else:
+        assert (rows[1].extra["note"], result.notes) == ("x", ())
+        write_table(stream_pairs(path), target, overwrite=True)
+        assert [row.extra.get("note") for row in stream_pairs(target)] == [None, "x"]
 
 
 def test_a_table_of_pairs_is_replaced_only_on_request(tmp_path: Path) -> None:

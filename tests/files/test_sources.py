@@ -13,6 +13,7 @@ from tests.support.spreadsheets import Cell, write_spreadsheet
 
 import dissensus as ds
 from dissensus.errors import InvalidInput
+from dissensus.files.raw.table_reader import read_frame
 
 ROWS: list[list[Cell]] = [
     ["item_id", "rater_id", "label", "age"],
@@ -44,6 +45,22 @@ def test_two_filled_sheets_are_refused(tmp_path: Path) -> None:
     path = write_spreadsheet(tmp_path / "ratings.xlsx", {"one": ROWS, "two": ROWS})
     with pytest.raises(InvalidInput, match=r"rows in the sheets 'one', 'two', and one sheet is read\. Save"):
         ds.read_ratings(path)
+
+
+def test_headers_of_a_spreadsheet_are_those_of_its_first_filled_row(tmp_path: Path) -> None:
+    rows: list[list[Cell]] = [
+        [None],
+        ["item_id", "rater_id", None, "Q_overall"],
+        ["1", "a", 2, "Yes"],
+        ["1", "b", 3, "No"],
+    ]
+    path = write_spreadsheet(tmp_path / "ratings.xlsx", {"one": rows})
+    assert read_frame(path).rows(named=True)[0] == {"item_id": "1", "rater_id": "a", "": "2", "Q_overall": "Yes"}
+    for name in ("Q_overall", None):
+        twice = [*rows[:1], [*rows[1], name], *([*row, "No"] for row in rows[2:])]
+        path = write_spreadsheet(tmp_path / "ratings.xlsx", {"one": twice})
+        with pytest.raises(InvalidInput, match=f"two columns are named '{name or ''}'. Rename or drop one"):
+            ds.read_ratings(path)
 
 
 def test_damaged_and_oversized_spreadsheets_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,10 @@ from tests.strategies import quick
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, Unavailable
 from dissensus.files.raw.atomic_write import replace_atomically
-from dissensus.files.raw.table_reader import read_frame
+from dissensus.files.raw.formulas import FORMULAS, unescape_ids
+from dissensus.files.raw.table_reader import read_frame, to_plain_frame
 from dissensus.files.raw.table_stream import (
     EXTENSIONS,
-    FORMULAS,
     csv_parts,
     escape_formula,
     escape_formulas,
@@ -86,6 +86,18 @@ def test_escaped_texts_are_no_formulas_and_can_be_restored(texts: list[str | Non
     changes = [(before, after) for before, after in zip(texts, escaped, strict=True) if before != after]
     assert all(after == f"'{before}" for before, after in changes)
     assert n == len(changes) == sum(one is not None and one.startswith(FORMULAS) for one in texts)
+    ids = [None if one is None else one.lstrip("'") for one in texts]
+    escaped_ids, _ = escape_formulas(pl.DataFrame({"rater_id": pl.Series(ids, dtype=pl.String)}))
+    assert unescape_ids(escaped_ids)["rater_id"].to_list() == ids
+
+
+def test_ids_of_analyses_are_unescaped_and_texts_are_not(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"item_id": ["'@1", "'-3", "'a"], "context": ["'@1' said", "'-", "'=x"]})
+    for end in (".csv", ".tsv", ".jsonl", ".parquet"):
+        write_frame(frame, tmp_path / f"a{end}")
+        assert read_frame(tmp_path / f"a{end}").equals(frame)
+        ids = ["@1", "'-3", "'a"] if end in (".csv", ".tsv") else frame["item_id"].to_list()
+        assert to_plain_frame(tmp_path / f"a{end}").equals(frame.with_columns(item_id=pl.Series(ids)))
 
 
 def test_categories_are_escaped_and_numbers_are_not() -> None:

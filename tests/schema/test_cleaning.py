@@ -267,6 +267,30 @@ def test_one_of_several_labels_is_a_question(table: pl.DataFrame) -> None:
     assert validate(table, answer="label", has_label="rude").ok
 
 
+def test_rows_with_several_labels_are_checked_and_keep_their_numbers() -> None:
+    table = pl.DataFrame(
+        {
+            "item_id": ["1", "1", "1", "2", "2"],
+            "rater_id": ["a", "a", "a", "a", "b"],
+            "rater_age": ["30", "30", "30", "31", "40"],
+            "label": ["rude", "false", "spam", "rude", "spam"],
+        }
+    )
+    with pytest.raises(InvalidInput, match="two values of rater_age: '30' in row 1 and '31' in row 4"):
+        Ratings.from_frame(table, answer="label", has_label="rude")
+    (problem,) = validate(table, answer="label", has_label="rude").problems()
+    assert (problem.row, problem.value) == (4, "31")
+    within = table.with_columns(rater_age=pl.Series(["30", "31", "30", "30", "40"]))
+    (problem,) = validate(within, answer="label", has_label="rude").problems()
+    assert (problem.row, problem.value) == (2, "31")
+    valid = table.with_columns(rater_age=pl.Series([None, "30", "30", "30", "40"]))
+    ratings = Ratings.from_frame(valid, answer="label", has_label="rude")
+    assert ratings.codes("label")[2].tolist() == [1, 1, 0]
+    assert ratings.raters["rater_age"].to_list() == ["30", "40"]
+    result = validate(valid, answer="label", has_label="rude")
+    assert (result.ok, result.n_rows) == (True, 5)
+
+
 def test_a_label_that_nobody_gave_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"No rater gave the label 'rud'\. .* Did you mean 'rude'"):
         Ratings.from_frame(MULTIPLE[0], answer="label", has_label="rud")

@@ -34,7 +34,8 @@ from dissensus.pipeline.aggregate.models import Method
 from dissensus.pipeline.analyse import rater_curve
 from dissensus.pipeline.engine.ratings import IN_MEMORY
 from dissensus.pipeline.score import label_by_rule
-from dissensus.pipeline.tables import escape_unprintable, format_count
+from dissensus.pipeline.tables import escape_unprintable
+from dissensus.schema.hints import count_noun
 from dissensus.schema.jury import parse_seats
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
@@ -235,7 +236,7 @@ def _label_by_rule(
     labelled = label_by_rule(ratings, str(rule), by=by, **drop_unset(**options))
     if n := labelled["label"].null_count():
         need = "a rater for each seat" if rule is Rule.JURY else f"an answer for the rule {rule}"
-        notes = (*notes, f"{format_count(n, 'item')} without {need}, and without a label.")
+        notes = (*notes, f"{count_noun(n, 'item')} without {need}, and without a label.")
     return labelled, notes
 
 

@@ -8,6 +8,7 @@ import typer
 from dissensus.files.conversion import ConversionOptions
 from dissensus.files.conversion import convert_file as run
 from dissensus.files.ratings.kinds import RatingsFileOptions
+from dissensus.files.raw.atomic_write import check_distinct
 
 NAMES = "Names in the files"
 
@@ -87,6 +88,7 @@ def convert(
 
     Example: dissensus convert posts.csv ratings.parquet --rater-columns "label_{rater_id}_{rater_gender}"
     """
+    check_distinct([] if annotators is None else [annotators], [target])
     names = RatingsFileOptions(
         item=item,
         rater=rater,

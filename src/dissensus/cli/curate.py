@@ -11,8 +11,8 @@ from dissensus.cli.options import READING, SeedOption, SetsOption
 from dissensus.cli.result_writer import Format
 from dissensus.errors import InvalidInput
 from dissensus.files.items import read_items
-from dissensus.files.raw.atomic_write import check_distinct, check_folder
-from dissensus.files.raw.table_reader import name_source, read_frame
+from dissensus.files.raw.atomic_write import check_folder
+from dissensus.files.raw.table_reader import name_source, to_plain_frame
 from dissensus.pipeline import curate as stage
 from dissensus.pipeline.curate import Allocation, Selection, join_attributes
 from dissensus.pipeline.curate.manifest import to_json_lines
@@ -79,9 +79,9 @@ def curate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the sample, as .jsonl.")
     ] = None,
-    plan: Annotated[
+    plan_output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the plan and the outcome for every item, as JSON."),
+        typer.Option("--plan", metavar="FILE", help="Write the plan and the outcome for every item, as JSON."),
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name
         Format, typer.Option("--format", help="Output format: table, strata; json, all; csv, a row for each item.")
@@ -93,8 +93,7 @@ def curate(
 
     Example: dissensus curate corpus.jsonl -n 990 --by degree_of_harm --drop-duplicates .8 -o sample.jsonl
     """
-    outputs = [path for path in (output, plan) if path]
-    check_distinct([path for path in (items, labels) if path], outputs)
+    outputs = [path for path in (output, plan_output) if path]
     for path in outputs:
         check_folder(path)
     if output is not None and output.suffix.lower() != ".jsonl":
@@ -117,8 +116,8 @@ def curate(
         typer.echo("No sample is written. Name a file for it: -o sample.jsonl", err=True)
     else:
         result_writer.write_text(to_json_lines(selection.sample), output)
-    if plan is not None:
-        result_writer.write_text(selection.to_json(), plan)
+    if plan_output is not None:
+        result_writer.write_text(selection.to_json(), plan_output)
 
 
 def _require_size(n: int | None, allocation: Sequence[str] | None) -> int:
@@ -161,7 +160,7 @@ def _read_items(
     if labels is None:
         return items
     with name_source(labels):
-        return join_attributes(items, read_frame(labels), by, item=item or "item_id")
+        return join_attributes(items, to_plain_frame(labels), by, item=item or "item_id")
 
 
 def _print_selection(selection: Selection, kind: Format) -> None:

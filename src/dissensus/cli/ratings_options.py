@@ -38,7 +38,6 @@ from dissensus.cli.options import (
 from dissensus.cli.partitions.loader import is_partitioned, load_partitions, refuse_engine, refuse_partitions
 from dissensus.cli.standard_input import spool
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.files.raw.atomic_write import check_distinct
 from dissensus.schema.ratings.columns import OVERALL
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def with_ratings_options(
         **{
             name: option
             for name, option in inspect.signature(load_ratings).parameters.items()
-            if name not in ("all_questions", "table")
+            if name not in ("all_questions", "question_is_default", "table")
         },
         **inspect.signature(table_arguments).parameters,
         **({"engine": inspect.signature(load_folder).parameters["engine"]} if partitions else {}),
@@ -76,12 +75,9 @@ def with_ratings_options(
 
     @wraps(command)
     def with_ratings(**values: Any) -> None:
-        check_distinct(
-            [*values["ratings"], *(values["items"] or ()), *([values["raters"]] if values["raters"] else ())],
-            [values[name] for name in ("figure", "output") if values.get(name) is not None],
-        )
+        of_release = None
         if values["question"] is None and values["answer"] is None and len(values["ratings"]) == 1:
-            values["question"] = find_release_question(values["ratings"][0])
+            of_release = values["question"] = find_release_question(values["ratings"][0])
         values["ratings"] = [find_ratings_file(spool(path)) for path in values["ratings"]]
         if any(map(is_partitioned, values["ratings"])):
             if not partitions:
@@ -108,7 +104,8 @@ def with_ratings_options(
                 options_of_pairs = _record_options(record_command, values, defaults, "preference pairs")
                 record_command(values["ratings"], **options_of_pairs)
                 return
-        command(partial(load_ratings, **{name: values.pop(name) for name in options if name in values}), **values)
+        reader_options = {name: values.pop(name) for name in options if name in values}
+        command(partial(load_ratings, **reader_options, question_is_default=of_release is not None), **values)
 
     set_options(with_ratings, [ratings, *own, *remaining])
     defaults = {parameter.name: parameter.default for parameter in (*own, *remaining)}
@@ -164,14 +161,18 @@ def load_ratings(
     ] = False,
     rater_kind: RaterKindOption = "person",
     all_questions: bool = False,
+    question_is_default: bool = False,
     **table: Any,
 ) -> "Ratings":
-    """Read ratings with these options and those of `table_arguments`: one question, or all of them."""
+    """Read ratings with these options and those of `table_arguments`: one question, or all of them.
+
+    A question that is the default, that of a release, gives way to `all_questions`.
+    """
     from dissensus.files.ratings.reader import read_ratings
 
     arguments = table_arguments(**table)
     answer = arguments["answer"]
-    if all_questions and (question or answer):
+    if all_questions and ((question and not question_is_default) or answer):
         raise InvalidInput("All questions are read here; leave out --question and --answer.")
     if question is not None and answer is not None and question != answer:
         raise InvalidInput(f"--question {question} and --answer {answer} name two columns; give one of them.")

@@ -17,8 +17,9 @@ import typer
 from dissensus.errors import InvalidInput
 from dissensus.extras import check_extra
 from dissensus.files.raw.atomic_write import check_folder, write_atomically
-from dissensus.pipeline.tables import Page, escape_unprintable, format_count
+from dissensus.pipeline.tables import Page, escape_unprintable
 from dissensus.report.graphics.figure_kind import KINDS
+from dissensus.schema.hints import count_noun
 
 if TYPE_CHECKING:
     import polars as pl
@@ -218,9 +219,7 @@ def write_figures(figures: Sequence["Figure"], folder: Path) -> None:
     for figure in figures:
         for kind in KINDS:
             write_atomically(figure.render(kind), folder / f"{figure.name}.{kind}")
-    typer.echo(
-        f"Wrote {format_count(len(figures), 'figure')} to {folder}, each as .svg, .png, .pdf and .json.", err=True
-    )
+    typer.echo(f"Wrote {count_noun(len(figures), 'figure')} to {folder}, each as .svg, .png, .pdf and .json.", err=True)
 
 
 def write_pages(pages: Sequence[Page], output: Path | None) -> None:

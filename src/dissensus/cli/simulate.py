@@ -97,8 +97,6 @@ def simulate(
         return
     if output is not None and truth is None:
         truth = output.with_name(output.name[: -len(extension_of(output))] + ".truth.json")
-    if output is not None and output == truth:
-        raise InvalidInput(f"{output} is given for both the ratings and the truth. Name two files.")
     for path in filter(None, (output, truth)):
         check_overwrite(path, overwrite=force)
         if not path.parent.is_dir():

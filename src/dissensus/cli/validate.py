@@ -14,7 +14,6 @@ from dissensus.cli.remedy import print_remedy
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.cli.standard_input import spool
 from dissensus.files.ratings.reader import validate as run
-from dissensus.files.raw.atomic_write import check_distinct
 from dissensus.files.record_validation import holds_records, validate_records
 from dissensus.files.releases.folder import list_data_files
 from dissensus.files.releases.verification import validate_release
@@ -46,7 +45,6 @@ def validate(
 
     Example: dissensus validate ratings.csv --format csv -o problems.csv
     """
-    check_distinct(files, [] if output is None else [output])
     output_format = result_writer.choose_format(format, output)
     files = [spool(part) for path in files for part in list_data_files(path)]
     results = [

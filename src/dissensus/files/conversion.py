@@ -12,7 +12,7 @@ from dissensus.files.attempts.tables import describe_unknown_keys, stream_attemp
 from dissensus.files.pairs import writer
 from dissensus.files.pairs.columns import MARGIN
 from dissensus.files.pairs.reader import STRENGTH
-from dissensus.files.pairs.rows import PairReadLog, stream_pairs
+from dissensus.files.pairs.rows import PairReadLog, read_pair_columns, stream_pairs
 from dissensus.files.pairs.writer import LINES, SkippedCounts
 from dissensus.files.ratings import conversion
 from dissensus.files.ratings.conversion import check_options
@@ -20,7 +20,7 @@ from dissensus.files.ratings.kinds import KINDS, RatingsFileOptions
 from dissensus.files.raw import table_writer
 from dissensus.files.raw.atomic_write import check_distinct
 from dissensus.files.record_kinds import ATTEMPT_KINDS, PAIR_KINDS, RED_TEAM, detect_record_kind, read_column_names
-from dissensus.schema.hints import format_list
+from dissensus.schema.hints import count_noun, format_list
 from dissensus.schema.records.attempt import Attempt
 
 
@@ -76,7 +76,9 @@ def convert_file(source: Path, target: Path, options: ConversionOptions) -> Conv
 def _convert_pairs(source: Path, target: Path, kind: str, options: ConversionOptions) -> ConversionResult:
     target_kind = _choose_target_kind(source, target, options, "pairs", PAIR_KINDS)
     log = PairReadLog()
-    skipped = _PAIR_WRITERS[target_kind](stream_pairs(source, log), target, overwrite=options.overwrite)
+    is_fixed = target_kind == "trl" or table_writer.extension_of(target) == ".parquet"
+    columns = {"columns": read_pair_columns(source)} if is_fixed else {}
+    skipped = _PAIR_WRITERS[target_kind](stream_pairs(source, log), target, overwrite=options.overwrite, **columns)
     target_columns = {"hh-rlhf": (), "trl": (STRENGTH, MARGIN)}.get(target_kind, tuple(log.columns))
     missing = [name for name in log.columns if name not in target_columns]
     notes = [f"Left out, because {target_kind} does not hold it: {format_list(missing)}."] if missing else []
@@ -142,7 +144,7 @@ def _default_kind(family: str, extension: str) -> str:
 
 def _describe_skipped(skipped: SkippedCounts | None, noun: str) -> Iterator[str]:
     for reason, count in (skipped or {}).items():
-        yield f"{count:,} {noun}{'s' * (count > 1)} left out: {reason}."
+        yield f"{count_noun(count, noun)} left out: {reason}."
 
 
 _WRITE_ONLY: Final = ("inspect", "pyrit")

@@ -16,9 +16,8 @@ from dissensus.files.catalogue import identify_dataset
 from dissensus.files.conversations import PAIR, ParsedConversation
 from dissensus.files.raw import content, limits
 from dissensus.files.raw.json_decoder import max_row_size
-from dissensus.files.raw.table_reader import is_path, name_source, to_frame
-from dissensus.pipeline.tables import format_count
-from dissensus.schema.hints import count_rest, format_list, format_value
+from dissensus.files.raw.table_reader import is_path, name_source, to_plain_frame
+from dissensus.schema.hints import count_noun, count_rest, format_list, format_value
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.column_choice import require_column
@@ -118,7 +117,7 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
         text = _read_pasted(Path(source))
         with name_source(source):
             return parse_pasted_items(text)
-    frame = to_frame(source)
+    frame = to_plain_frame(source)
     with name_source(source):
         return add_source(_from_table(frame, item, pairs), source)
 
@@ -227,7 +226,7 @@ def _read_pair_sides(
         named_ids.append(pair_ids + f"-{side}" if pairs == "both" else pair_ids)
         added = {SIDE: pl.repeat(side, frame.height, eager=True)} | ({PAIR_ID: pair_ids} if pairs == "both" else {})
         tables.append(_add_attributes(attributes, added))
-    left_out = (f"The other conversation of {format_count(frame.height, 'pair')} left out.",) * (pairs != "both")
+    left_out = (f"The other conversation of {count_noun(frame.height, 'pair')} left out.",) * (pairs != "both")
     all_ids = None if ids is None else pl.concat(named_ids)
     return _Rows(parsed, pl.concat(indices), all_ids, pl.concat(tables)), left_out
 
@@ -299,21 +298,21 @@ def _notes(
 ) -> Iterable[str]:
     """Yield notes about duplicates, conflicts, made ids and empty turns."""
     if merged:
-        yield f"{format_count(merged, 'conversation')} left out: each repeats an earlier one."
+        yield f"{count_noun(merged, 'conversation')} left out: each repeats an earlier one."
     for finding in conflicts:
-        count = format_count(len(finding), "value")
+        count = count_noun(len(finding), "value")
         yield f"{finding.column} differs among rows of one conversation; {count} left out."
     if ids_made:
         yield f"There are no ids, so each item has the first {ID_LENGTH} digits of SHA-256 of its turns."
     empty = [item.item_id for item in items if item.conversation.empty_turns]
     if empty:
-        yield f"A turn is empty in {format_count(len(empty), 'item')}: {format_list(empty, 5)}."
+        yield f"A turn is empty in {count_noun(len(empty), 'item')}: {format_list(empty, 5)}."
     yield from conversations.describe_unknown_speakers(parsed)
     plain = sum(conversation.plain for conversation in parsed)
     if plain:
-        yield f"{format_count(plain, 'context')} without speakers: each is read as one human turn."
+        yield f"{count_noun(plain, 'context')} without speakers: each is read as one human turn."
     if any(conversation.instructions is not None for conversation in parsed):
         yield f"Instructions of the bot are hidden from raters: they are kept as {INSTRUCTIONS}."
     twins = sum(count - 1 for count in Counter(item.conversation for item in items).values())
     if twins:
-        yield f"{format_count(twins, 'item')} with the same conversation as an earlier one, under another id."
+        yield f"{count_noun(twins, 'item')} with the same conversation as an earlier one, under another id."

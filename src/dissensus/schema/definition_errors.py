@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import format_value
+from dissensus.schema.hints import count_noun, format_value
 from dissensus.schema.questionnaire.faults import combine_problems
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -83,7 +83,7 @@ class DefinitionErrors:
         count, missing = self.n_missing[language], self.missing[language]
         suffix = f" and {count - len(missing):,} more" if count > len(missing) else ""
         message = (
-            f"{language} lacks {count:,} wording{'s' * (count > 1)}: {', '.join(fault.text for fault in missing)}"
+            f"{language} lacks {count_noun(count, 'wording')}: {', '.join(fault.text for fault in missing)}"
             f"{suffix}. Write all, or take {format_value(language)} out of languages."
         )
         return DefinitionFault((), message, f"languages: {message}", tuple(missing))

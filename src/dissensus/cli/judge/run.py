@@ -17,17 +17,19 @@ from dissensus.cli.ratings_options import split_renames
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.item_import import read_renamed_items
 from dissensus.files.items import read_items
+from dissensus.files.judge.folder import FILES
 from dissensus.files.ratings.reader import read_ratings
+from dissensus.files.raw.atomic_write import check_distinct
 from dissensus.files.raw.content import read_text
 from dissensus.pipeline.judge.estimate import Prices
 from dissensus.pipeline.judge.pairs import questionnaire_for_judge
 from dissensus.pipeline.judge.personas import FEWEST, Persona, choose_personas
 from dissensus.pipeline.judge.presentation import check_probes
 from dissensus.pipeline.judge.request_plan import JudgeSettings, ResponseFormat
-from dissensus.pipeline.tables import format_count
 from dissensus.schema.campaign.chatbot import Chatbot
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.hints import count_noun
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.parser import parse_questionnaire
 from dissensus.schema.questionnaire.shipped import load_questionnaire, questionnaires
@@ -133,6 +135,7 @@ def run(
 
     Example: dissensus judge run items.csv --judge tern.toml --questionnaire dices-350 -o judged --dry-run
     """
+    check_distinct([*(files or ()), *([] if ratings is None else [ratings])], [output / name for name in FILES])
     chatbot = _read_judge(judge)
     personas = _choose_personas(persona_by, ratings, min_raters)
     settings = JudgeSettings(
@@ -191,7 +194,7 @@ def send(judge_run: JudgeRun, sending: SendingOptions, record: Callable[[int], N
         return
     if sending.ask and estimate.n_requests:
         if not sys.stdin.isatty():
-            raise InvalidInput(f"{format_count(estimate.n_requests, 'request')} would be sent {target}. Add --yes.")
+            raise InvalidInput(f"{count_noun(estimate.n_requests, 'request')} would be sent {target}. Add --yes.")
         typer.confirm(f"Send {estimate.n_requests:,} requests with the texts of items {target}?", abort=True, err=True)
     if record is not None:
         record(estimate.n_requests)

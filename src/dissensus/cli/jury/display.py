@@ -6,10 +6,11 @@ from typing import Final
 
 from dissensus.cli import result_writer
 from dissensus.cli.result_writer import Format
-from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_count, format_number, format_short
+from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_number, format_short
 from dissensus.preference.jury.evaluation import JuryEvaluation
 from dissensus.preference.jury.pairs import ANSWERS
 from dissensus.preference.jury.prediction import JURY, JuryPredictions, PredictedOpinion
+from dissensus.schema.hints import count_noun
 from dissensus.stats.cluster_robust import Mean
 
 TYPICAL: Final = "The model is of preferences: unsafe means that a typical response of its training would be preferred."
@@ -78,16 +79,16 @@ def predictions_page(predictions: JuryPredictions) -> Page:
     jury = "" if predictions.jury is None else f" Jury: {escape_unprintable(predictions.jury)}."
     n_further = len(by_item) - len(shown)
     return Page(
-        f"Predicted opinions about {format_count(len(by_item), 'item')}; {n_unknown:,} without one, where too few "
+        f"Predicted opinions about {count_noun(len(by_item), 'item')}; {n_unknown:,} without one, where too few "
         f"words of the response are known from training.{jury}",
         (Grid(head, lines),),
         (
             "unsafe: share of a group that would call the item unsafe, or probability that a jury would.",
             *([f"{JURY}: unsafe if {predictions.at_least:g} of the votes or more are."] if predictions.jury else []),
             *(["overruled: probability that the group's opinion is not the verdict."] if predictions.jury else []),
-            *([f"* in training: {format_count(n_trained, 'item')}; such predictions flatter."] if n_trained else []),
+            *([f"* in training: {count_noun(n_trained, 'item')}; such predictions flatter."] if n_trained else []),
             *([TYPICAL] if predictions.answers == ANSWERS else []),
-            *([f"{format_count(n_further, 'further item')}: --format csv has all."] if n_further else []),
+            *([f"{count_noun(n_further, 'further item')}: --format csv has all."] if n_further else []),
         ),
     )
 

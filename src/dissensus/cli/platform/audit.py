@@ -17,7 +17,7 @@ from dissensus.campaign.audit_heads import (
 )
 from dissensus.cli.platform.options import SettingsOption, load_settings, open_site_platform, utc_now
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.tables import format_count
+from dissensus.schema.hints import count_noun
 from dissensus.settings import Settings, load_secret_keys
 from dissensus.workflows.campaign.audit import AuditReport, audit_campaign, load_campaign_ids
 from dissensus.workflows.platform.audit_publication import publish_heads, read_statements
@@ -72,7 +72,7 @@ def audit(
     )
     if publish is not None and signing_key is not None and holds:
         statement = publish_heads(publish, reports, signing_key, now=utc_now())
-        heads = f"heads of {format_count(len(reports), 'campaign')} of {statement.at}"
+        heads = f"heads of {count_noun(len(reports), 'campaign')} of {statement.at}"
         typer.echo(f"{publish}: {heads}, signed with the key {statement.key}.", err=True)
     if not holds:
         if publish is not None:
@@ -158,7 +158,7 @@ def _list_lines(
         yield f"The campaign {campaign_id} was published, and the site has none with this id."
     if statements:
         keys = ", ".join(dict.fromkeys(statement.key for statement in statements))
-        yield f"{format_count(len(statements), 'statement')} up to {statements[-1].at}, signed with {keys}."
+        yield f"{count_noun(len(statements), 'statement')} up to {statements[-1].at}, signed with {keys}."
 
 
 def _describe_report(report: AuditReport) -> Iterator[str]:

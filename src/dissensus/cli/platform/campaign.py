@@ -27,9 +27,9 @@ from dissensus.files.item_import import read_renamed_items
 from dissensus.files.pairs.items import reader_for
 from dissensus.files.raw.atomic_write import check_folder
 from dissensus.files.raw.content import read_text
-from dissensus.pipeline.tables import format_count
 from dissensus.schema.campaign.definition import Campaign, CampaignState, write_campaign
 from dissensus.schema.campaign.shipped import rename_campaign
+from dissensus.schema.hints import count_noun
 from dissensus.workflows.campaign import campaign_deletion, campaigns, opening, overview
 from dissensus.workflows.campaign.overview import CampaignListEntry
 from dissensus.workflows.platform import staff
@@ -103,7 +103,7 @@ def new(
             now=utc_now(),
         )
     if campaign.chat is not None or contents:
-        size = f" with {format_count(len(contents), 'item')}" if contents else ""
+        size = f" with {count_noun(len(contents), 'item')}" if contents else ""
         next_step = f"Open it: dissensus campaign open {campaign.name}"
     else:
         size, next_step = " without items", f"Add some: dissensus campaign add-items {campaign.name} FILE"
@@ -246,7 +246,7 @@ def delete(
         preview = campaign_deletion.preview_deletion(platform, name, staff_id=staff_id)
         if preview.obstacle is not None:
             raise Conflict(preview.obstacle)
-        items, raters = format_count(preview.n_items, "item"), format_count(preview.n_raters, "rater")
+        items, raters = count_noun(preview.n_items, "item"), count_noun(preview.n_raters, "rater")
         typer.echo(f"{name} has {items} and {raters}, whose answers go with it.")
         if confirm is None and not sys.stdin.isatty():
             raise InvalidInput(f"Give its name once more to delete it: --confirm {name}")

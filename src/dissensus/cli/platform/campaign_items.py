@@ -14,7 +14,7 @@ from dissensus.files.item_import import read_renamed_items
 from dissensus.files.pairs.items import reader_for
 from dissensus.files.raw.content import read_bytes
 from dissensus.files.raw.table_reader import read_frame
-from dissensus.pipeline.tables import format_count
+from dissensus.schema.hints import count_noun
 from dissensus.workflows.campaign import campaigns, images, overview, rehearsal
 from dissensus.workflows.gold import comparison
 
@@ -42,7 +42,7 @@ def add_items(
     for file, content in contents:
         for note in content.notes:
             typer.echo(f"Note: {file}: {note}", err=True)
-    typer.echo(f"Added {format_count(len(items), 'item')}; {name} has {n:,}.")
+    typer.echo(f"Added {count_noun(len(items), 'item')}; {name} has {n:,}.")
 
 
 def add_images(
@@ -64,7 +64,7 @@ def add_images(
     with open_site_platform(load_settings(settings)) as platform:
         staff_id = overview.find_owner_id(platform, name)
         n = len(images.add_images(platform, name, read.images, staff_id=staff_id, now=utc_now()))
-    typer.echo(f"Added {format_count(len(read.images), 'image')}; {name} has {n:,}.")
+    typer.echo(f"Added {count_noun(len(read.images), 'image')}; {name} has {n:,}.")
 
 
 def remove_items(
@@ -83,7 +83,7 @@ def remove_items(
         if not yes:
             typer.confirm(f"Remove all {n:,} items of {name}? This cannot be undone.", abort=True, err=True)
         n = campaigns.remove_items(platform, name, staff_id=staff_id, now=utc_now())
-    typer.echo(f"Removed {format_count(n, 'item')}; {name} has none.")
+    typer.echo(f"Removed {count_noun(n, 'item')}; {name} has none.")
 
 
 def rehearse(
@@ -101,8 +101,8 @@ def rehearse(
     with open_site_platform(load_settings(settings)) as platform:
         staff_id = overview.find_owner_id(platform, name)
         n_rated = rehearsal.run_rehearsal(platform, name, raters, staff_id=staff_id, seed=seed, now=utc_now())
-    people = format_count(raters, "simulated rater")
-    typer.echo(f"{people} rated {format_count(n_rated, 'item')} of {name}. Their answers do not count.")
+    people = count_noun(raters, "simulated rater")
+    typer.echo(f"{people} rated {count_noun(n_rated, 'item')} of {name}. Their answers do not count.")
 
 
 def add_platinum(
@@ -134,4 +134,4 @@ def add_platinum(
             staff_id=overview.find_owner_id(platform, name),
             now=utc_now(),
         )
-    typer.echo(f"Stored labels of {format_count(n, 'item')} of {name}.")
+    typer.echo(f"Stored labels of {count_noun(n, 'item')} of {name}.")

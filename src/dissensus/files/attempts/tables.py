@@ -11,6 +11,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.files.raw import content, table_stream, table_writer
+from dissensus.files.raw.atomic_write import SHARED
 from dissensus.files.raw.json_stream import Progress, stream_records
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.pipeline.release.documents import ATTEMPTS
@@ -174,7 +175,11 @@ def write_attempts(
         _write_json(all_attempts, path, lines=lines, as_released=as_released)
     elif extension == ".parquet":
         table_stream.write_parts(
-            _tables(all_attempts, as_released=as_released), _column_types(as_released), path, overwrite=overwrite
+            _tables(all_attempts, as_released=as_released),
+            _column_types(as_released),
+            path,
+            overwrite=overwrite,
+            mode=SHARED,
         )
     else:
         table = pl.concat(list(_tables(all_attempts, as_released=as_released)))

@@ -11,7 +11,7 @@ from dissensus.files.conversations import to_text_column
 from dissensus.files.pairs.reader import read_numbers
 from dissensus.files.raw.table_reader import name_source, to_frame
 from dissensus.preference.ranking.ranking import Comparisons
-from dissensus.schema.hints import count_rest, format_list, format_value, suggest
+from dissensus.schema.hints import count_noun, count_rest, format_list, format_value, suggest
 
 A, B, WINNER = "bot_a", "bot_b", "winner"
 RATER, WEIGHT = "rater_id", "weight"
@@ -43,7 +43,7 @@ class ReadComparisons(NamedTuple):
     def notes(self) -> tuple[str, ...]:
         """Numbers of excluded comparisons with the reasons."""
         return tuple(
-            f"{count:,} comparison{'s' * (count > 1)} left out: {reason}." for reason, count in self.excluded.items()
+            f"{count_noun(count, 'comparison')} left out: {reason}." for reason, count in self.excluded.items()
         )
 
 

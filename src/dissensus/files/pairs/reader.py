@@ -14,7 +14,7 @@ from dissensus.files import conversations
 from dissensus.files.conversations import PAIR
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.preference.data.pairs import EMPTY, Pair, Purpose, describe_empty
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import count_noun, format_list, format_value
 from dissensus.schema.ratings.columns import FLAG, RATER_PREFIX
 from dissensus.schema.records.conversation import Conversation
 
@@ -37,7 +37,7 @@ class ReadPairs(NamedTuple):
     @property
     def notes(self) -> tuple[str, ...]:
         """Numbers of excluded pairs with the reasons, and the remarks."""
-        counts = (f"{count:,} pair{'s' * (count > 1)} left out: {reason}." for reason, count in self.excluded.items())
+        counts = (f"{count_noun(count, 'pair')} left out: {reason}." for reason, count in self.excluded.items())
         return (*counts, *self.remarks)
 
 

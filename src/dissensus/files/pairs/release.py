@@ -17,8 +17,9 @@ from dissensus.files.pairs.reader import STRENGTH
 from dissensus.files.pairs.rows import transcripts_of
 from dissensus.files.pairs.writer import BATCH, write_lines
 from dissensus.files.raw import table_stream
-from dissensus.files.raw.atomic_write import write_atomically
+from dissensus.files.raw.atomic_write import SHARED, write_atomically
 from dissensus.pipeline.release import ReleasedPair, ReleasedPairs
+from dissensus.schema.hints import count_noun
 from dissensus.text.transcripts import is_plain_hh, join_hh
 
 OTHER: Final = "not-in-hh-rlhf"
@@ -115,7 +116,7 @@ def _write_file(pairs: list[ReleasedPair], stem: Path) -> None:
     stem.parent.mkdir(parents=True, exist_ok=True)
     write_lines(map(_published, pairs), stem.with_suffix(".jsonl.gz"))
     tables = (_twin(pairs[start : start + BATCH]) for start in range(0, len(pairs), BATCH))
-    table_stream.write_parts(tables, TWIN, stem.with_suffix(".parquet"))
+    table_stream.write_parts(tables, TWIN, stem.with_suffix(".parquet"), mode=SHARED)
 
 
 def _published(pair: ReleasedPair) -> dict[str, str]:
@@ -175,7 +176,7 @@ def _ambiguous(released: ReleasedPairs) -> tuple[str, ...]:
     if not count:
         return ()
     return (
-        f"In {count:,} pair{'s' * (count > 1)} a turn contains text that begins a turn in hh-rlhf, so its files are "
+        f"In {count_noun(count, 'pair')} a turn contains text that begins a turn in hh-rlhf, so its files are "
         "read back as other turns there. The twins keep the turns.",
     )
 

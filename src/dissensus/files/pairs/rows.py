@@ -1,7 +1,7 @@
 """Streaming reader of preference pairs, row by row: all pairs with all their columns, and a log of their faults."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -102,6 +102,14 @@ def stream_pairs(source: Any, log: PairReadLog | None = None) -> Iterator[PairRo
         return
     with name_source(source):
         yield from _read(to_frame(source).iter_rows(named=True), "Row ", log)
+
+
+def read_pair_columns(source: Path) -> tuple[str, ...]:
+    """Return the columns that pairs of a file have besides the transcripts; in JSON not every record has each."""
+    is_json = content.detect_format(source) == "json"
+    records: Iterable[Iterable[str]] = stream_records(source) if is_json else [to_frame(source).columns]
+    columns = {name: None for record in records for name in record}
+    return tuple(name for name in columns if name not in (CHOSEN, REJECTED, PROMPT))
 
 
 def _read(records: Iterator[Mapping[str, Any]], where: str, log: PairReadLog) -> Iterator[PairRow]:

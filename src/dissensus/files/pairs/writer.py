@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from dissensus.files.pairs.columns import CHOSEN, MARGIN, PROMPT, REJECTED
 from dissensus.files.pairs.reader import STRENGTH
 from dissensus.files.pairs.rows import PairRow
 from dissensus.files.raw import table_stream, table_writer
+from dissensus.files.raw.atomic_write import SHARED
 from dissensus.files.raw.table_stream import open_for_writing
 from dissensus.schema.hints import format_value
 from dissensus.text.messages import write_messages
@@ -36,15 +37,28 @@ def write_hh_rlhf(rows: Iterable[PairRow], path: Path, *, overwrite: bool = Fals
     write_lines(({CHOSEN: row.chosen, REJECTED: row.rejected} for row in rows), path, overwrite=overwrite)
 
 
-def write_trl(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False) -> None:
+def write_trl(
+    rows: Iterable[PairRow], path: Path, *, columns: Collection[str] | None = None, overwrite: bool = False
+) -> None:
     """Write pairs in the form of TRL: shared chat messages, the rest of each side, and a margin.
 
-    The margin is the strength, or 0 if that is missing. No margins are written if the first pair has no strength.
+    The margin is the strength, or 0 if that is missing. No margins are written if no pair has a column of strengths.
+    Without the `columns` of all pairs (`read_pair_columns`) the pairs are held in memory.
     """
-    iterator = iter(rows)
-    first = list(islice(iterator, 1))
-    margins = any(row.strength is not None or STRENGTH in row.extra for row in first)
-    write_lines((_trl(row, margins=margins) for row in chain(first, iterator)), path, overwrite=overwrite)
+    rows, columns = _find_columns(rows, columns)
+    margins = not {STRENGTH, MARGIN}.isdisjoint(columns)
+    write_lines((_trl(row, margins=margins) for row in rows), path, overwrite=overwrite)
+
+
+def _find_columns(
+    rows: Iterable[PairRow], columns: Collection[str] | None
+) -> tuple[Iterable[PairRow], Collection[str]]:
+    """Return pairs and the columns that some of them have besides the transcripts."""
+    if columns is not None:
+        return rows, columns
+    rows = list(rows)
+    strength = [STRENGTH] * any(row.strength is not None for row in rows)
+    return rows, {name: None for row in rows for name in row.extra} | dict.fromkeys(strength)
 
 
 def _trl(row: PairRow, *, margins: bool) -> dict[str, object]:
@@ -76,8 +90,13 @@ def _samples(rows: Iterable[PairRow], skipped: SkippedCounts) -> Iterator[dict[s
         }
 
 
-def write_table(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False) -> None:
-    """Write pairs with all their columns as a table, or as JSON Lines."""
+def write_table(
+    rows: Iterable[PairRow], path: Path, *, columns: Collection[str] | None = None, overwrite: bool = False
+) -> None:
+    """Write pairs with all their columns as a table, or as JSON Lines.
+
+    Only JSON Lines are streamed, and Parquet of pairs whose `columns` (`read_pair_columns`) are at most a strength.
+    """
     table_writer.check_overwrite(path, overwrite=overwrite)
     iterator = iter(rows)
     first = list(islice(iterator, 1))
@@ -87,9 +106,9 @@ def write_table(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False)
     extension = table_writer.extension_of(path)
     if extension in LINES:
         write_lines(map(_to_record, all_rows), path, overwrite=overwrite)
-    elif extension == ".parquet" and not any(row.extra for row in first):
-        columns = {CHOSEN: pl.String(), REJECTED: pl.String(), STRENGTH: pl.Float64()}
-        table_stream.write_parts(_tables(all_rows, columns), columns, path, overwrite=overwrite)
+    elif extension == ".parquet" and columns is not None and set(columns) in (set(), {STRENGTH}, {MARGIN}):
+        schema = {CHOSEN: pl.String(), REJECTED: pl.String(), STRENGTH: pl.Float64()}
+        table_stream.write_parts(_tables(all_rows, schema), schema, path, overwrite=overwrite, mode=SHARED)
     else:
         table = _build_table(all_rows)
         table_writer.write_frame(_flat(table, extension), path, overwrite=overwrite)

@@ -13,7 +13,7 @@ import polars as pl
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.ratings.kinds import RatingsFileOptions
 from dissensus.files.ratings.source import load_source
-from dissensus.files.raw.table_reader import is_path, name_source, to_frame
+from dissensus.files.raw.table_reader import is_path, name_source, to_plain_frame
 from dissensus.schema.advice import Advice
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.bins import suggest_bins
@@ -197,7 +197,7 @@ def _join(
     if items is not None:
         ratings = join_item_table(ratings, items, item)
     if raters is not None:
-        table = to_frame(raters)
+        table = to_plain_frame(raters)
         with name_source(raters):
             column = rater if rater in table.columns else names.RATER_ID
             ratings = ratings.with_raters(table, rater=column, missing=rules.missing, normalise=rules.normalise)
@@ -208,7 +208,7 @@ def _join(
 
 def join_item_table(ratings: Ratings, items: Any, item: str) -> Ratings:
     """Return ratings with the attributes of items in a file or table, whose ids are in a column `item` or item_id."""
-    table = to_frame(items)
+    table = to_plain_frame(items)
     with name_source(items):
         return ratings.with_items(table, item=item if item in table.columns else names.ITEM_ID)
 

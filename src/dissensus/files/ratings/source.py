@@ -10,7 +10,7 @@ from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.ratings.conversion import check_options
 from dissensus.files.ratings.kinds import KINDS, Notes, RatingsFileOptions, get_kind, lewidi, long
 from dissensus.files.raw import content, json_table
-from dissensus.files.raw.table_reader import is_path, name_source, to_frame
+from dissensus.files.raw.table_reader import is_path, name_source, to_plain_frame
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.column_guesses import guess_column
 from dissensus.schema.ratings.headers import strip_headers
@@ -45,7 +45,7 @@ def load_source(
         raise InvalidInput(f"{source} is not a LeWiDi file: one JSON object with an entry for each item.")
     if options.annotators is not None:
         raise InvalidInput(f"--annotators is an option of LeWiDi files, and {_name(source)} is not one. Leave it out.")
-    frame = to_frame(source)
+    frame = to_plain_frame(source)
     is_wide = kind == "wide" or options.rater_columns is not None or options.item_columns is not None
     if not is_wide and (kind is not None or not _may_be_wide(strip_headers(frame)[0], options)):
         return RatingsSource(frame)

@@ -70,11 +70,16 @@ def _header(data: bytes, path: Path, separator: str) -> tuple[list[str], str]:
         others = {other: _first_row(data, path, other) for other in SEPARATORS if other in header[0]}
         separator = max(others, key=lambda other: len(others[other]), default=separator)
         header = others.get(separator, header)
+    check_header(header, path)
+    return header, separator
+
+
+def check_header(header: list[str], path: Path) -> None:
+    """Raise for too many columns, and for two of one name."""
     limits.check_columns(header, path)
     name, count = Counter(header).most_common(1)[0]
     if count > 1:
         raise InvalidInput(f"{path}: two columns are named {format_value(name)}. Rename or drop one of them.")
-    return header, separator
 
 
 def _first_row(data: bytes, path: Path, separator: str) -> list[str]:

@@ -16,6 +16,15 @@ BLANK = " \t\n\r"
 _REPAIRABLE = re.compile(rb'"(?:[^"\\]|\\.)*+"|,(?=\s*[}\]])|-?\b(?:NaN|Infinity)\b', re.DOTALL)
 
 
+_QUOTED_NUMBER = re.compile(r'"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"')
+
+
+class NumberText(str):
+    """Number of a JSON document, as written there."""
+
+    __slots__ = ()
+
+
 class UnusableJsonError(ValueError):
     """JSON with duplicate names or with NaN or infinities."""
 
@@ -35,10 +44,34 @@ def strict_decoder(subject: str, *, numbers_as_text: bool = False, nan_as_null: 
             return None
         raise UnusableJsonError(f"{name} is not valid JSON; write null for a missing value")
 
-    number = str if numbers_as_text else None
+    number = NumberText if numbers_as_text else None
     return json.JSONDecoder(
         object_pairs_hook=unique, parse_int=number, parse_float=number, parse_constant=read_constant
     )
+
+
+def encode_value(value: object) -> str:
+    """Return a decoded value as JSON, with numbers as written where they were decoded as text.
+
+    Examples
+    --------
+    >>> encode_value(strict_decoder("it", numbers_as_text=True).decode('[1, 2.50, "3"]'))
+    '[1, 2.50, "3"]'
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    # The encoder quotes them, and is much faster than the walk that does not.
+    return _encode_numbers(value) if _QUOTED_NUMBER.search(text) else text
+
+
+def _encode_numbers(value: object) -> str:
+    if isinstance(value, NumberText):
+        return str(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_encode_numbers, value))}]"
+    if isinstance(value, dict):
+        parts = (f"{json.dumps(key, ensure_ascii=False)}: {_encode_numbers(part)}" for key, part in value.items())
+        return f"{{{', '.join(parts)}}}"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def repair(data: bytes) -> bytes:

@@ -1,6 +1,5 @@
 """JSON Lines and arrays of objects as tables of text, with numbers as written."""
 
-import json
 import re
 from collections.abc import Iterator
 from io import BytesIO, TextIOWrapper
@@ -14,9 +13,11 @@ from dissensus.files.raw import limits
 from dissensus.files.raw.content import check_lines, decode_utf8
 from dissensus.files.raw.json_decoder import (
     JsonObject,
+    NumberText,
     UnusableJsonError,
     check_object,
     describe_decode_error,
+    encode_value,
     is_unclosed,
     max_row_size,
     strict_decoder,
@@ -155,9 +156,11 @@ def _row(value: object, where: str) -> Row:
     """Return an object with all its values as text."""
     row = check_object(value, f'{where} is not an object with values. Each row is one like {{"item_id": "1", …}}.')
     for key, cell in row.items():
-        if cell is not None and cell.__class__ is not str:
+        if cell.__class__ is NumberText:
+            row[key] = str(cell)
+        elif cell is not None and cell.__class__ is not str:
             try:
-                row[key] = json.dumps(cell, ensure_ascii=False)
+                row[key] = encode_value(cell)
             except RecursionError:
                 raise InvalidInput(f"{where}: the values are nested too deeply.") from None
     return row

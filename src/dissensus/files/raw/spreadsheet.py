@@ -9,11 +9,12 @@ import polars as pl
 from dissensus.errors import InvalidInput, Unavailable
 from dissensus.files.raw import limits
 from dissensus.files.raw.content import open_checked
+from dissensus.files.raw.delimited import check_header
 from dissensus.schema.hints import format_list, format_value
 
 
 def read(path: Path) -> pl.DataFrame:
-    """Return the only sheet with rows as a table of text, its first row as the header."""
+    """Return the only sheet with rows as a table of text, its first filled row as the header."""
     try:
         import fastexcel
     except ImportError:
@@ -26,11 +27,13 @@ def read(path: Path) -> pl.DataFrame:
     _check_size(data, path)
     try:
         book = fastexcel.read_excel(data)
-        sheets = {name: book.load_sheet(name, dtypes="string").to_polars() for name in book.sheet_names}
+        # Without a header, since the library renames columns whose name is empty or is there twice.
+        sheets = [book.load_sheet(name, dtypes="string", header_row=None).to_polars() for name in book.sheet_names]
     except fastexcel.FastExcelError as error:
         reason = str(error).partition("\n")[0]
         raise InvalidInput(f"{path} is not a readable spreadsheet ({reason}). Save the sheet as CSV (UTF-8).") from None
-    filled = {name: sheet for name, sheet in sheets.items() if sheet.height}
+    rows = [_drop_empty(sheet.with_columns(pl.all().cast(pl.String))) for sheet in sheets]
+    filled = {name: sheet for name, sheet in zip(book.sheet_names, rows, strict=True) if sheet.height > 1}
     if not filled:
         raise InvalidInput(f"{path} has no rows.")
     if len(filled) > 1:
@@ -38,10 +41,19 @@ def read(path: Path) -> pl.DataFrame:
             f"{path} has rows in the sheets {format_list(list(filled))}, and one sheet is read. Save that sheet as CSV "
             "(UTF-8)."
         )
-    frame = next(iter(filled.values())).with_columns(pl.all().cast(pl.String))
-    limits.check_columns(frame.columns, path)
-    limits.check_cells(frame.height, frame.width, path)
-    return frame.filter(~pl.all_horizontal(pl.all().is_null()))
+    (sheet,) = filled.values()
+    limits.check_cells(sheet.height, sheet.width, path)
+    header = [name or "" for name in sheet.row(0)]
+    check_header(header, path)
+    frame = sheet[1:]
+    frame.columns = header
+    return frame
+
+
+def _drop_empty(sheet: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows and columns in which a cell is filled."""
+    columns = [column for column in sheet if column.null_count() < sheet.height]
+    return pl.DataFrame(columns).filter(~pl.all_horizontal(pl.all().is_null())) if columns else pl.DataFrame()
 
 
 def _check_size(data: bytes, path: Path) -> None:

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 from polars.exceptions import PolarsError
 
 from dissensus.errors import InvalidInput, MissingExtra, NotFound
 from dissensus.files.raw import content, delimited, json_table, limits, parquet, spreadsheet
+from dissensus.files.raw.formulas import unescape_ids
 from dissensus.files.raw.json_stream import stream_records
 from dissensus.schema.advice import error_message, join_messages
 from dissensus.schema.ratings.headers import check_headers
@@ -86,6 +87,9 @@ PARSERS: dict[str, Callable[[bytes, Path], pl.DataFrame]] = {
 
 BINARY: dict[str, Callable[[Path], pl.DataFrame]] = {"parquet": parquet.read, "xlsx": spreadsheet.read}
 
+ESCAPED: Final = ("csv", "tsv", "xlsx")
+"""Formats in which texts may have an apostrophe against formulas of spreadsheets."""
+
 
 def read_frame(source: str | os.PathLike[str]) -> pl.DataFrame:
     """Read a table from a file: csv, tsv, jsonl, json (these also gzipped), parquet or xlsx."""
@@ -103,6 +107,15 @@ def read_frame(source: str | os.PathLike[str]) -> pl.DataFrame:
 def to_frame(source: Any) -> pl.DataFrame:
     """Return a table from a file or from memory."""
     return read_frame(source) if is_path(source) else to_polars(source)
+
+
+def to_plain_frame(source: Any) -> pl.DataFrame:
+    """Return a table from a file or from memory, its ids without apostrophes against formulas, to be found in others.
+
+    `read_frame` leaves all texts as they are written, for conversions.
+    """
+    frame = to_frame(source)
+    return unescape_ids(frame) if is_path(source) and content.detect_format(Path(source)) in ESCAPED else frame
 
 
 def iterate_records(source: Any) -> Iterator[Mapping[str, Any]]:

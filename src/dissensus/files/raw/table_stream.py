@@ -11,30 +11,31 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from dissensus.files.raw import delimited, json_table, table_writer
-from dissensus.files.raw.atomic_write import replace_atomically
+from dissensus.files.raw.atomic_write import PRIVATE, SHARED, replace_atomically
+from dissensus.files.raw.formulas import FORMULAS, NUMBER
 
 EXTENSIONS: Final = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
-FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""First characters that make a spreadsheet interpret text as a formula."""
-
-NUMBER: Final = r"^[+-]?\d+(\.\d+)?$"
-"""Numbers, which are harmless despite their sign."""
 
 
 def write_parts(
-    parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], path: Path, *, overwrite: bool = False
+    parts: Iterable[pl.DataFrame],
+    schema: Mapping[str, pl.DataType],
+    path: Path,
+    *,
+    overwrite: bool = False,
+    mode: int = PRIVATE,
 ) -> None:
     """Write the parts of a table to a file, in the format of its extension."""
     extension = table_writer.extension_of(path, EXTENSIONS)
     table_writer.check_overwrite(path, overwrite=overwrite)
-    with replace_atomically(path) as part:
+    with replace_atomically(path, mode=mode) as part:
         _write(parts, schema, part, extension)
 
 
 @contextmanager
 def open_for_writing(path: Path) -> Iterator[BinaryIO | GzipFile]:
     """Open a file for atomic writing, compressed if its name ends in .gz."""
-    with replace_atomically(path) as part, part.open("wb") as file:
+    with replace_atomically(path, mode=SHARED) as part, part.open("wb") as file:
         if not path.name.lower().endswith(".gz"):
             yield file
             return

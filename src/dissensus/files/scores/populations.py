@@ -8,7 +8,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.files.conversations import to_text_column
-from dissensus.files.raw.table_reader import name_source, read_frame
+from dissensus.files.raw.table_reader import name_source, to_plain_frame
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.item_scores import ItemScores, build_item_scores, check_model_names
 from dissensus.schema.ratings.columns import ITEM_ID
@@ -19,7 +19,7 @@ ROUNDING: Final = 1e-9
 
 def read_population_labels(path: str | os.PathLike[str], unsafe: Sequence[str]) -> ItemScores:
     """Read the labels that `aggregate --rule poststratified` writes as CSV, each population as a model."""
-    frame = read_frame(path)
+    frame = to_plain_frame(path)
     with name_source(path):
         missing = [name for name in (ITEM_ID, POPULATION, *unsafe) if name not in frame.columns]
         if missing:

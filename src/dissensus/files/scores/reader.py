@@ -12,7 +12,7 @@ from dissensus.errors import InvalidInput
 from dissensus.files.conversations import to_text_column
 from dissensus.files.raw import content
 from dissensus.files.raw.json_decoder import strict_decoder
-from dissensus.files.raw.table_reader import is_path, name_source, read_frame, to_polars
+from dissensus.files.raw.table_reader import is_path, name_source, to_plain_frame, to_polars
 from dissensus.files.scores import archives
 from dissensus.files.scores.logs import (
     ScoreTable,
@@ -156,7 +156,7 @@ def _read_table(source: Source, models: Sequence[str] | None, labels: Mapping[st
             return tabulate_inspect_log(document, models, labels)
         if is_helm_log(document):
             return tabulate_helm_log(document, models)
-    return ScoreTable(read_frame(path))
+    return ScoreTable(to_plain_frame(path))
 
 
 def _parse_json(path: Path) -> Any:

@@ -106,7 +106,7 @@ class Campaign:
     bulk_answers: bool = False  # offer to give the first answer to the rest of a grid at once
     click_to_reveal: bool = False  # hide each conversation until the rater opens it
     show_topic: bool = False  # write the topic of a hidden conversation, as experts named it, on its cover
-    reclaim_after_h: int = 48  # idle hours after which unbegun items are reassigned
+    reclaim_after_h: int = 48  # hours of inactivity after which a rater's open items are reassigned
     reports_to_withhold: int = 2  # raters who report an item before it is withheld from everybody
     release_signers: int | None = None  # owners who sign each check of a release; None: its plan has them
     seed: int = 0  # of all orders and choices of items

@@ -59,10 +59,12 @@ def encode_ratings(
     rules: CleaningRules = AS_WRITTEN,
     *,
     headers: Sequence[str] | None = None,
+    repeated: pl.Series | None = None,
 ) -> EncodedRatings:
     """Encode the chosen columns of a table, and report failed checks.
 
-    `headers` are all columns of the file that the table is from, if it has other ones.
+    `headers` are all columns of the file that the table is from, if it has other ones. Rows that are `repeated` are
+    part of the rating in an earlier row: they are checked, and not counted.
     """
     if frame.is_empty():
         raise InvalidInput("The table has a header but no rows, so there is nothing to read.")
@@ -91,7 +93,10 @@ def encode_ratings(
             blank=blank,
         )
     raters, rater = cleaner.encode_ids(frame[choice.rater], report)
-    order, duplicate_notes = _order(item, rater, second, frame, choice, blank, report, rules)
+    pairs = pl.Series(2 * (item * (int(rater.max()) + 1) + rater) + second.to_numpy())
+    pairs = pairs if repeated is None else pairs.set(repeated, None)
+    is_known = pl.Series((item >= 0) & (rater >= 0))
+    order, duplicate_notes = _order(pairs, is_known, frame, choice, blank, report, rules)
     rater_attributes = [
         _rater_attribute(frame[name], rater, raters, report, cleaner) for name in choice.rater_attributes
     ]
@@ -119,22 +124,22 @@ def _rater_attribute(
 
 
 def _order(
-    item: NDArray[np.int64],
-    rater: NDArray[np.int64],
-    second: pl.Series,
+    pairs: pl.Series,
+    is_known: pl.Series,
     frame: pl.DataFrame,
     choice: ColumnChoice,
     blank: pl.Series,
     report: CheckReport,
     rules: CleaningRules,
 ) -> tuple[pl.Series, tuple[str, ...]]:
-    """Return the row indices sorted by item, then rater, and notes; a pair is a duplicate if its showing repeats."""
-    pairs = pl.Series(2 * (item * (int(rater.max()) + 1) + rater) + second.to_numpy())
-    order = pairs.arg_sort()
+    """Return the indices of rows that count, sorted by item, then rater, and notes.
+
+    A pair of item, rater and showing is a duplicate if it repeats; it is null in rows that do not count.
+    """
+    order = pairs.arg_sort().slice(pairs.null_count())  # nulls are first
     if not pairs.gather(order).diff().eq(0).any():
         return order, ()
     if rules.duplicates == "refuse":
-        is_known = pl.Series((item >= 0) & (rater >= 0))
         _report_duplicates(pairs.set(~is_known, None), frame, choice, report)
         return order, ()
     answered = pairs.filter(~blank)
@@ -144,8 +149,8 @@ def _order(
         "drop": answered.is_unique,
     }[rules.duplicates]()
     retained = blank.clone().scatter(blank.not_().arg_true(), is_retained)
-    dropped = int((~retained).sum())
-    left_out = f"{dropped:,} rating{'s' * (dropped != 1)} left out, because a rater rated an item more than once"
+    dropped = int((~retained.gather(order)).sum())
+    left_out = f"{count_noun(dropped, 'rating')} left out, because a rater rated an item more than once"
     note = Advice(f"{left_out} (--duplicates {rules.duplicates}).", site=f"{left_out}.")
     return order.filter(retained.gather(order)), (note,) * bool(dropped)
 

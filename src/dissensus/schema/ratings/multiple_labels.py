@@ -15,11 +15,13 @@ NO, YES = "No", "Yes"
 _SEPARATORS = re.compile(r"[|;]")
 
 
-def select_label(frame: pl.DataFrame, item: str, rater: str | None, question: str, label: str) -> pl.DataFrame:
+def select_label(
+    frame: pl.DataFrame, item: str, rater: str | None, question: str, label: str
+) -> tuple[pl.DataFrame, pl.Series | None]:
     """Reduce a multi-label question to Yes or No: whether a rater gave an item one of its labels.
 
-    Labels stand in several rows, or in one cell, separated by | or ; or as a JSON list. The table has one row for each
-    rater and item; without a rater column it keeps all its rows.
+    Labels stand in several rows, or in one cell, separated by | or ; or as a JSON list. The table keeps all its rows,
+    with the rows that repeat the answer of an earlier one; None without a rater column.
     """
     texts = cells.to_text(frame[question])
     labels = {text: split_labels(text) for text in texts.drop_nulls().unique()}
@@ -39,7 +41,7 @@ def select_label(frame: pl.DataFrame, item: str, rater: str | None, question: st
         pl.when(keys["has_label"]).then(pl.lit(YES)).when(~keys["has_label"]).then(pl.lit(NO))
     ).to_series()
     labelled = frame.with_columns(answers.alias(question))
-    return labelled if rater is None else labelled.filter(keys.select(pl.struct(pair).is_first_distinct()).to_series())
+    return labelled, None if rater is None else keys.select(~pl.struct(pair).is_first_distinct()).to_series()
 
 
 def split_labels(text: str) -> tuple[str, ...]:

@@ -155,9 +155,11 @@ class Ratings:
             text=text,
             frame=frame,
         )
+        repeated = None
         if has_label is not None:
-            frame = select_label(frame, choice.item, choice.rater, choice.require_question("has_label"), has_label)
-        encoded = encode_ratings(frame, choice, categories, raise_failed_check, rules)
+            question = choice.require_question("has_label")
+            frame, repeated = select_label(frame, choice.item, choice.rater, question, has_label)
+        encoded = encode_ratings(frame, choice, categories, raise_failed_check, rules, repeated=repeated)
         remarks = (remark.note for remark in encoded.remarks)
         notes = (*header_notes, *describe_second_showings(int(encoded.second.sum())), *remarks, *encoded.notes)
         answers, repeats = encoded.sorted_answers(), encoded.sorted_answers(second=True)

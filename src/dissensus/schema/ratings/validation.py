@@ -178,9 +178,11 @@ def validate_table(  # noqa: PLR0913 - options are keyword-only
             text=text,
             frame=frame,
         )
+        repeated = None
         if has_label is not None:
-            frame = select_label(frame, choice.item, choice.rater, choice.require_question("has_label"), has_label)
-        encoded = encode_ratings(frame, choice, categories, findings.append, rules)
+            question = choice.require_question("has_label")
+            frame, repeated = select_label(frame, choice.item, choice.rater, question, has_label)
+        encoded = encode_ratings(frame, choice, categories, findings.append, rules, repeated=repeated)
     except DissensusError as error:
         return Validation(source=source, kind=_kind(frame), n_rows=frame.height, findings=(*findings, _fatal(error)))
     findings += [remark.finding for remark in encoded.remarks if remark.finding is not None]

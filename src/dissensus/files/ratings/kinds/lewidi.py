@@ -1,6 +1,5 @@
 """JSON of the LeWiDi shared tasks (Learning With Disagreements): one object, one entry per item."""
 
-import json
 import math
 import re
 from collections import Counter
@@ -15,7 +14,7 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.kinds.long import check_question_name, describe_losses, select_question
 from dissensus.files.raw import content, json_table
-from dissensus.files.raw.json_decoder import repair
+from dissensus.files.raw.json_decoder import encode_value, repair, strict_decoder
 from dissensus.schema.hints import count_rest, format_list, format_value
 from dissensus.schema.questionnaire.shipped import known_scale
 from dissensus.schema.ratings import columns as names
@@ -37,7 +36,7 @@ _TEXT_FIELD: Final = "item_text_"
 _OWN_NAMES: Final = ("context", "response")
 _COUNTS: Final = ("number of annotators", "number of annotations")
 _READ: Final = {"text", "annotators", "annotations", "soft_label", "other_info", *_COUNTS, *_TOP}
-_AS_WRITTEN: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+_DECODER: Final = strict_decoder("it")
 
 
 def is_lewidi(value: object) -> TypeGuard[dict[str, dict[str, Any]]]:
@@ -116,7 +115,7 @@ def _entry_error(key: str, problem: str) -> InvalidInput:
 
 
 def _to_text(value: object) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if value is None or value.__class__ is str else encode_value(value)
 
 
 def _annotations(key: str, entry: Mapping[str, Any]) -> Texts:
@@ -318,6 +317,6 @@ def _decode_nested(text: str | None) -> object:
     if text is None or text[:1] not in ("[", "{"):
         return text
     with suppress(ValueError, RecursionError):
-        value = _AS_WRITTEN.decode(text)
+        value = _DECODER.decode(text)
         return value if _to_text(value) == text else text
     return text

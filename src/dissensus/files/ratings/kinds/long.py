@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.hints import format_list
+from dissensus.schema.hints import count_noun, format_list
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.column_choice import choose_columns, require_column
@@ -118,7 +118,7 @@ def select_question(frame: pl.DataFrame, question: str | None) -> QuestionAnswer
     item, items = _order_by_appearance(encoded.item, encoded.items, answered)
     rater, raters = _order_by_appearance(encoded.rater, encoded.raters, answered)
     blank = int((~answered).sum())
-    note = f"{blank:,} row{'s' * (blank > 1)} without an answer to {question} left out."
+    note = f"{count_noun(blank, 'row')} without an answer to {question} left out."
     return QuestionAnswers(
         question=question,
         items=items,

@@ -13,7 +13,7 @@ from dissensus.files.ratings.kinds import orientation
 from dissensus.files.ratings.kinds.long import check_question_name, describe_losses, rename_columns, select_question
 from dissensus.files.raw import limits
 from dissensus.schema.advice import Advice
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import count_noun, format_list, format_value
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.column_choice import require_column
@@ -247,7 +247,7 @@ def _melt(
     if table.is_empty():
         raise InvalidInput(f"There are no answers in {format_list(list(cells_of))}.")
     return table, tuple(
-        f"{count:,} {side.name}{'s' * (count > 1)} without a single answer left out."
+        f"{count_noun(count, side.name)} without a single answer left out."
         for side, all_ids in ((rows, ids), (columns, heads[columns.id]))
         if (count := len(all_ids) - table[side.id].n_unique())
     )

@@ -17,7 +17,7 @@ from dissensus.files.ratings.partitions.folder import ParquetFolder
 from dissensus.files.ratings.partitions.item_ranges import PARTITION_ROWS, ItemRanges, choose_ranges
 from dissensus.files.ratings.partitions.row_counts import BATCH_ROWS
 from dissensus.pipeline.engine.stream import MapParts, map_ahead
-from dissensus.schema.hints import format_value
+from dissensus.schema.hints import count_noun, format_value
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.cleaning import Duplicates
@@ -98,7 +98,7 @@ class RatingsCoder:
         """Yield remarks on rows that are left out."""
         if n_dropped:
             yield (
-                f"{n_dropped:,} rating{'s' * (n_dropped != 1)} left out, because a rater rated an item more "
+                f"{count_noun(n_dropped, 'rating')} left out, because a rater rated an item more "
                 f"than once (--duplicates {self.duplicates})."
             )
         if n_blank:

@@ -16,7 +16,7 @@ from dissensus.files.ratings.partitions.distinct_values import DistinctValues, l
 from dissensus.files.ratings.partitions.executor_blocks import code_on_cluster
 from dissensus.files.ratings.partitions.folder import find_folder
 from dissensus.files.ratings.partitions.rater_times import split_times
-from dissensus.files.raw.table_reader import name_source, to_frame
+from dissensus.files.raw.table_reader import name_source, to_plain_frame
 from dissensus.pipeline.engine.ratings import PartitionedRatings
 from dissensus.pipeline.engine.spark import connect_spark
 from dissensus.pipeline.engine.stream import MapParts, map_ahead
@@ -161,7 +161,7 @@ def _select_raters(
     """Return the raters to read, with attributes of a table and in intervals."""
     pool = distinct.pool
     if raters is not None:
-        table = to_frame(raters)
+        table = to_plain_frame(raters)
         with name_source(raters):
             column = rater if rater in table.columns else names.RATER_ID
             pool = pool.with_raters(table, rater=column, missing=missing)
