@@ -55,12 +55,14 @@ DIFFERENCES = {
     "plurality_size_difference": "plurality",
     "gai_difference": "GAI",
 }
-DESIGNS = (
-    *ASSIGNMENTS,
+ORDERED_DESIGNS = (
     *("five answers, ordinal", "five answers, sparse, ordinal", "quota, 4 of each group, ordinal"),
-    *("five answers, interval", "five answers, sparse, interval"),
+    *("five answers, interval", "five answers, sparse, interval", "loads 55 and 15 %, ordinal"),
 )
-"""Assignments with nominal answers, and some of them with answers at another level of measurement."""
+"""Assignments with answers at another level of measurement."""
+DESIGNS = *ASSIGNMENTS, *ORDERED_DESIGNS
+"""Assignments with nominal answers, and some of them with ordered ones."""
+ORDERED = {"superiority": "superiority", "between_share": "between, withheld or not"}
 NO_INTERVAL = ("between_share", "dsi")
 
 
@@ -141,11 +143,11 @@ def coverage(simulations: Simulations, metric: str, groups: tuple[int, ...]) -> 
     return f"**{share:.1f}**" if share < 93 else f"*{share:.1f}*" if share > 97 else f"{share:.1f}"
 
 
-def table(folder: Path, kind: Kind, metrics: dict[str, str], field: str = "p") -> str:
+def table(folder: Path, kind: Kind, metrics: dict[str, str], field: str = "p", designs: Iterable[str] = DESIGNS) -> str:
     """Return a Markdown table with a line for each design, or for each side of an unequal one."""
     lines = [f"| design | n | {' | '.join(metrics.values())} |", "|---|--:|" + "--:|" * len(metrics)]
     earlier = read_lines(kind, lines[0])
-    for name in DESIGNS:
+    for name in designs:
         simulations = read(folder, name, kind)
         n = simulations.count(metrics)
         mark = mark_size(name) if kind == "size" else mark_coverage(name)
@@ -230,6 +232,10 @@ Differences of a group from the rest; that of agreement has the test of agreemen
 Distance and published statistics, tested without regard to the assignment, as `analyse` does not:
 
 {naive}
+
+Ordered answers: superiority, and the share between groups tested wherever raters left out items, as `analyse` does not:
+
+{table(folder, "size", ORDERED, "naive_p", ORDERED_DESIGNS)}
 """
     (PAGES / "size.md").write_text(text, encoding="utf-8")
 

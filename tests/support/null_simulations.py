@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.support.assignments import draw_stratified_null
 
-from dissensus.pipeline.analyse.columns import PUBLISHED
+from dissensus.pipeline.analyse.columns import PUBLISHED, UPPER
 from dissensus.pipeline.analyse.comparisons import AxisComparison
 from dissensus.pipeline.analyse.level import Level, build_scale
 from dissensus.pipeline.analyse.permutations import compute_tests
@@ -39,7 +39,7 @@ class NullSimulations:
     high: Floats
     warned: Floats  # 1 for a row with a warning
     p: Floats  # NaN for a withheld test
-    naive_p: Floats  # Of published statistics and distance, withheld or not
+    naive_p: Floats  # Of published statistics, distance and share between groups, withheld or not
 
 
 def simulate_null(
@@ -120,8 +120,8 @@ def _simulate(
         return rows, np.full(len(rows), np.nan)
     tested, _ = add_significance(rows, [table, table], settings)
     replicates = table.tests.tested, table.tests.null_tested
-    naive = np.where([row.metric == "group_distance" for row in rows], upper_p(*replicates), permutation_p(*replicates))
-    return tested, np.where([row.metric in (*PUBLISHED, "group_distance") for row in rows], naive, np.nan)
+    naive = np.where([row.metric in UPPER for row in rows], upper_p(*replicates), permutation_p(*replicates))
+    return tested, np.where([row.metric in (*PUBLISHED, *UPPER) for row in rows], naive, np.nan)
 
 
 def _warns_of_interval(row: Row) -> bool:
