@@ -6,7 +6,7 @@ from tests.pipeline.tables import ratings_of, simulate_frame
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse import analyse
-from dissensus.pipeline.tables import format_count, format_interval
+from dissensus.pipeline.tables import format_interval
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.graphics.layout import truncate_text
 from dissensus.report.groups import (
@@ -18,6 +18,7 @@ from dissensus.report.groups import (
     number_repeated_names,
 )
 from dissensus.schema.axes import format_axis
+from dissensus.schema.hints import count_noun
 from dissensus.schema.ratings.table import Ratings
 
 
@@ -105,7 +106,7 @@ def test_names_of_files() -> None:
 
 def test_wording() -> None:
     assert format_axis("rater_raw_race*rater_gender") == "raw race × gender"
-    assert (format_count(1, "rater"), format_count(1200, "rater")) == ("1 rater", "1,200 raters")
+    assert (count_noun(1, "rater"), count_noun(1200, "rater")) == ("1 rater", "1,200 raters")
     assert (format_interval(-0.1, 0.257), format_interval(0.1, 0.2571, 3)) == ("-.10 to .26", ".100 to .257")
     assert format_interval(None, None) == "–"
     assert format_percent(0.123, 1) == "12.3 %"

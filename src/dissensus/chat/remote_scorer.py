@@ -17,6 +17,7 @@ from dissensus.preference.data.pairs import Purpose
 from dissensus.preference.models.groups import find_group
 from dissensus.preference.models.mean_variance import check_quantile
 from dissensus.preference.models.model import ModelIdentity
+from dissensus.schema.hints import count_noun
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.urls import check_secure_url
 from dissensus.text.messages import write_messages
@@ -144,12 +145,12 @@ def _parse_scores(answer: object, conversations: Sequence[Conversation]) -> list
     scores = answer.get("scores") if isinstance(answer, dict) else None
     if not isinstance(scores, list) or len(scores) != len(conversations):
         size = f"{len(scores):,} lists" if isinstance(scores, list) else "no list"
-        raise _unexpected_answer(f"{size} of scores for {_count(len(conversations), 'conversation')}")
+        raise _unexpected_answer(f"{size} of scores for {count_noun(len(conversations), 'conversation')}")
     for number, (conversation, values) in enumerate(zip(conversations, scores, strict=True), start=1):
         n = sum(turn.speaker == "bot" for turn in conversation.turns)
         if not isinstance(values, list) or len(values) != n:
             raise _unexpected_answer(
-                f"{values!r:.60} for conversation {number:,}, which has {_count(n, 'turn')} of the bot"
+                f"{values!r:.60} for conversation {number:,}, which has {count_noun(n, 'turn')} of the bot"
             )
         for value in values:
             if not _is_finite_number(value):
@@ -162,10 +163,6 @@ def _is_finite_number(value: object) -> bool:
         return not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value)
     except OverflowError:  # An integer beyond the largest float.
         return False
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _unexpected_answer(content: str) -> DissensusError:

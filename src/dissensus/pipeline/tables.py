@@ -64,11 +64,6 @@ def escape_unprintable(text: str) -> str:
     return "".join(c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text)
 
 
-def format_count(n: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
 def format_number(n: int | None) -> str:
     """Return a whole number; a dash if it is unknown."""
     return UNKNOWN if n is None else f"{n:,}"
@@ -78,7 +73,7 @@ def format_short(value: float | None, digits: int = 2) -> str:
     """Format a number without the leading zero, as is usual for shares; a dash if it is unknown."""
     if value is None:
         return UNKNOWN
-    text = f"{value:.{digits}f}"
+    text = f"{value:z.{digits}f}"
     return text.replace("0.", ".", 1) if abs(value) < 1 else text
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, AttemptMap, Region
 from dissensus.pipeline.analyse.attempts.columns import UNKNOWN_SIZE, UNKNOWN_TYPE
-from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
 from dissensus.report.figures import attempts as figures
 from dissensus.report.figures.attempt_map import attempt_map
 from dissensus.report.figures.concentration import concentration
@@ -19,6 +19,7 @@ from dissensus.report.result import Document, Size
 from dissensus.report.sections import Part, Section, SectionParts
 from dissensus.report.tables import Disclosure, HiddenPassage, ReportTable
 from dissensus.schema.advice import Advice
+from dissensus.schema.hints import count_noun
 from dissensus.schema.records.attempt import Attempt
 from dissensus.stats.cluster_bootstrap import NO_INTERVAL
 
@@ -137,9 +138,9 @@ def attempts_report(
     names = {section.name for section in sections if section.parts}
     overall = analysis.success[0].mean
     return Document(
-        title=title or f"Report on {format_count(analysis.n_attempts, 'red-team attempt')}",
+        title=title or f"Report on {count_noun(analysis.n_attempts, 'red-team attempt')}",
         summary=(
-            f"{format_count(analysis.n_attempts, 'attempt')} by {format_count(analysis.n_red_teamers, 'red-teamer')} "
+            f"{count_noun(analysis.n_attempts, 'attempt')} by {count_noun(analysis.n_red_teamers, 'red-teamer')} "
             "to make a chatbot "
             f"say something harmful. A success is a rating of {analysis.success_from} or more, by the red-teamer."
         ),
@@ -270,8 +271,8 @@ def _agreement(analysis: AttemptAnalysis) -> ReportTable:
         name="agreement",
         title="Agreement",
         reading=(
-            f"{format_count(reviews.n_reviews, 'review')} of {format_count(reviews.n_attempts, 'attempt')} by "
-            f"{format_count(reviews.n_reviewers, 'reviewer')}."
+            f"{count_noun(reviews.n_reviews, 'review')} of {count_noun(reviews.n_attempts, 'attempt')} by "
+            f"{count_noun(reviews.n_reviewers, 'reviewer')}."
         ),
         grids=(Grid(("raters, scale", "coefficient", "estimate and interval", "attempts"), lines),),
         notes=(

@@ -12,7 +12,7 @@ from dissensus.pipeline.analyse import Analysis, AnalysisSettings
 from dissensus.pipeline.analyse.level import Level
 from dissensus.pipeline.analyse.table import resolve_axes, resolve_share
 from dissensus.pipeline.engine.ratings import PartitionedRatings, select_pool
-from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
+from dissensus.pipeline.tables import UNKNOWN, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.item_attributes import item_attribute, item_gaps
@@ -23,6 +23,7 @@ from dissensus.report.methods import METHODS, Method
 from dissensus.report.result import Report, Size
 from dissensus.report.sections import ReportInput, ReportOptions, Section, build_sections
 from dissensus.schema.advice import Advice
+from dissensus.schema.hints import count_noun
 from dissensus.schema.ratings.columns import CROSS, FLAG, REST
 from dissensus.schema.ratings.item_values import resolve_item_attributes
 from dissensus.schema.ratings.table import Ratings
@@ -202,7 +203,7 @@ def _build_report(source: ReportInput, command: str, drawing: DrawingProcess | N
     analysed, analysis, options = source.analysed, source.analysis, source.options
     n_items = analysed.n_items if source.blocks is None else analysis.n_items
     return Report(
-        title=options.title or f"Ratings of {format_count(n_items, 'item')}",
+        title=options.title or f"Ratings of {count_noun(n_items, 'item')}",
         summary=_summary(analysed, analysis),
         sizes=_sizes(analysed, analysis),
         sections=sections,
@@ -281,9 +282,9 @@ def _methods(source: ReportInput, sections: Sequence[Section]) -> tuple[Method, 
 
 
 def _summary(ratings: Ratings, analysis: Analysis) -> str:
-    raters = f" by {format_count(ratings.n_raters, 'rater')}" if ratings.has_raters else "; the raters are unknown"
+    raters = f" by {count_noun(ratings.n_raters, 'rater')}" if ratings.has_raters else "; the raters are unknown"
     answers = ", ".join(analysis.categories)
-    ratings_of = f"{format_count(analysis.n_ratings, 'rating')} of {format_count(analysis.n_items, 'item')}"
+    ratings_of = f"{count_noun(analysis.n_ratings, 'rating')} of {count_noun(analysis.n_items, 'item')}"
     return f"{analysis.settings.question}: {ratings_of}{raters}. Answers: {answers}."
 
 
@@ -306,7 +307,7 @@ def _replication(analysis: Analysis) -> str:
 def _note_flagged(ratings: Ratings, excluded: bool) -> tuple[str, ...]:
     if excluded or FLAG not in ratings.raters.columns or not (n := int(ratings.raters[FLAG].sum())):
         return ()
-    raters = f"{format_count(n, 'flagged rater')} {'takes' if n == 1 else 'take'} part"
+    raters = f"{count_noun(n, 'flagged rater')} {'takes' if n == 1 else 'take'} part"
     return (
         Advice(
             f"{raters}; --exclude-flagged leaves them out.",

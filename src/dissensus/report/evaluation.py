@@ -6,7 +6,7 @@ from typing import Final
 
 import polars as pl
 
-from dissensus.pipeline.tables import Grid, escape_unprintable, format_count, format_interval, format_short
+from dissensus.pipeline.tables import Grid, escape_unprintable, format_interval, format_short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation
 from dissensus.preference.evaluation.diagnostics import Diagnostics
 from dissensus.preference.evaluation.paired import RivalModel, describe_comparison
@@ -17,6 +17,7 @@ from dissensus.report.methods import Method
 from dissensus.report.result import Document, Size
 from dissensus.report.sections import Section
 from dissensus.report.tables import ReportTable
+from dissensus.schema.hints import count_noun
 from dissensus.stats.cluster_robust import ClusteredEstimate
 
 WORDS: Final = (
@@ -92,7 +93,7 @@ def evaluation_report(
     names = {section.name for section in sections}
     return Document(
         title=title or f"Evaluation of {escape_unprintable(model)}",
-        summary=f"{format_count(n_pairs, 'pair')} of {format_count(n_dialogues, 'dialogue')}.",
+        summary=f"{count_noun(n_pairs, 'pair')} of {count_noun(n_dialogues, 'dialogue')}.",
         sizes=(
             Size("pairs", f"{n_pairs:,}"),
             Size("dialogues", f"{n_dialogues:,}"),
@@ -103,7 +104,7 @@ def evaluation_report(
         ),
         sections=sections,
         command=command or "dissensus.report.evaluation.evaluation_report(…)",
-        notes=tuple(f"{format_count(n, 'pair')} left out: {reason}." for reason, n in (excluded or {}).items()),
+        notes=tuple(f"{count_noun(n, 'pair')} left out: {reason}." for reason, n in (excluded or {}).items()),
         version=version("dissensus"),
         seed=seed,
         methods=tuple(method for method in METHODS if names & set(method.shown_by)),

@@ -2,11 +2,12 @@
 
 import polars as pl
 
-from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_count, format_interval, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_interval, format_short
 from dissensus.preference.evaluation.accuracy import Evaluation, describe_population
 from dissensus.preference.evaluation.diagnostics import Diagnostics, GroupAccuracy
 from dissensus.preference.evaluation.soft_labels import SoftLabelDistance, SoftLabelEvaluation
 from dissensus.report.tables import ReportTable
+from dissensus.schema.hints import count_noun
 
 GROUP_HEADINGS = ("by group", "pairs", "as their group", "as all", "difference", "interval")
 SOFT_LABEL_HEADINGS = ("several raters", "distance", "interval", "cross-entropy", "interval", "error rate", "interval")
@@ -81,9 +82,9 @@ def soft_label_lines(
 
 def soft_label_grid(evaluation: SoftLabelEvaluation, lines: SoftLabelLines) -> Grid:
     """Return the distances as a grid."""
-    raters = f" by {format_count(evaluation.n_raters, 'rater')}" if evaluation.n_raters else ""
+    raters = f" by {count_noun(evaluation.n_raters, 'rater')}" if evaluation.n_raters else ""
     caption = (
-        f"{format_count(evaluation.n_comparisons, 'comparison')}{raters}; cross-entropy cannot be below "
+        f"{count_noun(evaluation.n_comparisons, 'comparison')}{raters}; cross-entropy cannot be below "
         f"{format_short(evaluation.entropy, 3)}, the entropy of the shares of raters."
     )
     return Grid(

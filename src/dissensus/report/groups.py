@@ -9,9 +9,9 @@ import numpy as np
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.result import FEW, Analysis
-from dissensus.pipeline.tables import escape_unprintable, format_count
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.schema.axes import format_axis
-from dissensus.schema.hints import format_list
+from dissensus.schema.hints import count_noun, format_list
 from dissensus.schema.ratings.columns import CROSS, RATER_PREFIX
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.suppression import select_publishable_groups
@@ -96,7 +96,7 @@ class DisplayedGroups:
             notes.append(f"{FEW} fewer than {self.min_raters:,} raters: read with care.")
         if self.hidden:
             notes.append(
-                f"{format_count(len(self.hidden), 'group')} of {self.title} left out: {self.suppression_reason}."
+                f"{count_noun(len(self.hidden), 'group')} of {self.title} left out: {self.suppression_reason}."
             )
         if self.n_unknown:
             notes.append(f"{self.title} of {self.unknown} is not known.")
@@ -114,13 +114,13 @@ class DisplayedGroups:
     @property
     def unknown(self) -> str:
         """Raters of unknown group in words; without their number where it would reveal hidden groups."""
-        return "some raters" if self.hidden else format_count(self.n_unknown, "rater")
+        return "some raters" if self.hidden else count_noun(self.n_unknown, "rater")
 
     def label(self, name: str, *, size: bool = True) -> str:
         """Return the name of a group, marked if it is small, with its raters on a second line."""
         mark = FEW if self.sizes[name] < self.min_raters else ""
         shown = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-        return f"{escape_unprintable(shown)}{mark}" + (f"\n{format_count(self.sizes[name], 'rater')}" if size else "")
+        return f"{escape_unprintable(shown)}{mark}" + (f"\n{count_noun(self.sizes[name], 'rater')}" if size else "")
 
 
 def list_groups(

@@ -16,7 +16,7 @@ from dissensus.pipeline.judge.audit.display import (
 )
 from dissensus.pipeline.judge.audit.result import JudgeAudit
 from dissensus.pipeline.judge.audit.rows import AuditRow
-from dissensus.pipeline.tables import Grid, escape_unprintable, format_count
+from dissensus.pipeline.tables import Grid, escape_unprintable
 from dissensus.report.figure import Figure
 from dissensus.report.groups import EVERYBODY
 from dissensus.report.methods import Method
@@ -25,6 +25,7 @@ from dissensus.report.score.group_points import Blocks, PointRow, Value, draw_gr
 from dissensus.report.sections import Section
 from dissensus.report.tables import ReportTable
 from dissensus.schema.axes import format_axis
+from dissensus.schema.hints import count_noun
 
 WORDS: Final = (
     "J and J' are answers of the judge to an item, Y and Y' those of two raters of a group, d their distance: steps on "
@@ -81,7 +82,7 @@ def judge_report(audit: JudgeAudit, *, command: str = "") -> Document:
 
 def _response_section(audit: JudgeAudit) -> Section:
     n, total = audit.outcomes.get("answered", 0), sum(audit.outcomes.values())
-    reading = f"{n:,} of {format_count(total, 'request')} have answers to every question."
+    reading = f"{n:,} of {count_noun(total, 'request')} have answers to every question."
     grids = (outcome_grid(audit.outcomes), *consistency_grids(audit.rows))
     tables = (_table(audit, "responses", "Responses", reading, grids, ("consistency",)),)
     return Section("responses", "Responses", "Requests with answers that count, and agreement of two seeds.", tables)
@@ -181,7 +182,7 @@ def _persona_sections(audit: JudgeAudit) -> Iterator[Section]:
     if not known:
         return
     sure = sum(row.ci_low is not None and row.ci_low > 0 for row in known)
-    reading = f"{sure:,} of {format_count(len(rows), 'persona')} surely move the judge nearer to their group."
+    reading = f"{sure:,} of {count_noun(len(rows), 'persona')} surely move the judge nearer to their group."
     others = {row.persona: row for row in audit.rows if row.metric == "toward_others" and row.estimate is not None}
     points = [
         PointRow(

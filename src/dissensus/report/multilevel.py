@@ -17,11 +17,12 @@ from dissensus.pipeline.model.details_page import (
     variance_grid,
 )
 from dissensus.pipeline.model.result import MOST_CHANGED, describe_fit, estimate_grids, label_change_grids
-from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figures.contested_items import read_passages
 from dissensus.report.figures.multilevel import join_first, list_most_divided
 from dissensus.report.groups import format_percent
 from dissensus.report.tables import Disclosure, HiddenPassage, ReportTable
+from dissensus.schema.hints import count_noun
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 
@@ -36,7 +37,7 @@ def model_warnings(model: MultilevelModel) -> ReportTable:
     return ReportTable(
         name="model-warnings",
         title="Warnings",
-        reading=f"{format_count(len(model.warnings), 'warning')} on this model:",
+        reading=f"{count_noun(len(model.warnings), 'warning')} on this model:",
         grids=(),
         notes=model.warnings,
     )
@@ -54,7 +55,7 @@ def estimates(model: MultilevelModel) -> ReportTable:
         name="model-estimates",
         title="Estimates",
         reading=(
-            f"Cumulative {model.link} model of {format_count(model.n_ratings, 'rating')}: "
+            f"Cumulative {model.link} model of {count_noun(model.n_ratings, 'rating')}: "
             f"{escape_unprintable(model.formula)}; {checked}."
         ),
         grids=tuple(estimate_grids(model)),
@@ -72,7 +73,7 @@ def term_tests(details: ModelDetails) -> ReportTable:
         name="model-terms",
         title="Tests of terms",
         reading=(
-            f"By the likelihood ratio, {len(below):,} of {format_count(len(details.term_tests), 'term')} "
+            f"By the likelihood ratio, {len(below):,} of {count_noun(len(details.term_tests), 'term')} "
             f"{'has' if len(below) == 1 else 'have'} p < .05{': ' if below else ''}{', '.join(below)}."
         ),
         grids=(term_grid(details),),
@@ -138,7 +139,7 @@ def check_comparison(model: MultilevelModel, details: ModelDetails) -> ReportTab
         name="model-check-comparison",
         title="Checks with and without widths of raters",
         reading=(
-            f"Of {format_count(len(pairs), 'predictive check')} this model passes "
+            f"Of {count_noun(len(pairs), 'predictive check')} this model passes "
             f"{sum(row.passes for row, _ in pairs):,}; the same model {name_widths(alternative)} of raters passes "
             f"{sum(other.passes for _, other in pairs):,}.{''.join(sides)}"
         ),
@@ -167,7 +168,7 @@ def label_change_table(model: MultilevelModel) -> ReportTable:
     return ReportTable(
         name="model-changed",
         title="Items that change sides",
-        reading=f"{format_count(len(changed), 'item')} would get another label from another of these populations.",
+        reading=f"{count_noun(len(changed), 'item')} would get another label from another of these populations.",
         grids=tuple(grids),
         notes=(
             "The label is the answer with the largest share; P(labels differ) is the share of draws in which those "

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_count
+from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable
 from dissensus.preference.ranking.ranking import Comparisons, RankedChatbot, Ranking
 from dissensus.report.figures.standings import standings
 from dissensus.report.methods import Method
@@ -15,6 +15,7 @@ from dissensus.report.result import Document, Size
 from dissensus.report.sections import Section
 from dissensus.report.tables import ReportTable
 from dissensus.schema.axes import format_axis
+from dissensus.schema.hints import count_noun
 
 WORDS: Final = "Chatbots are i and j, R their ratings; a tie is half a win for both. Logarithms are natural."
 METHODS: Final = (
@@ -51,14 +52,14 @@ def ranking_report(
     """Make a report of a ranking."""
     ranked = {name: ranking for name, ranking in (groups or {}).items() if isinstance(ranking, Ranking)}
     missing = {name: ranking for name, ranking in (groups or {}).items() if isinstance(ranking, str)}
-    exclusions = (f"{format_count(n, 'comparison')} left out: {reason}." for reason, n in (excluded or {}).items())
+    exclusions = (f"{count_noun(n, 'comparison')} left out: {reason}." for reason, n in (excluded or {}).items())
     axis = format_axis(by or "group")
     unranked = (
         f"{axis[:1].upper()}{axis[1:]} {escape_unprintable(name)}: {reason}" for name, reason in missing.items()
     )
     return Document(
         title="Ranking of chatbots",
-        summary=f"{format_count(len(overall.rows), 'chatbot')} in {format_count(overall.n_comparisons, 'comparison')}.",
+        summary=f"{count_noun(len(overall.rows), 'chatbot')} in {count_noun(overall.n_comparisons, 'comparison')}.",
         sizes=tuple(_sizes(overall)),
         sections=tuple(_sections(overall, comparisons, by, ranked)),
         command=command or "dissensus.report.ranking.ranking_report(…)",

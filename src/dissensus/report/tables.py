@@ -11,11 +11,12 @@ import polars as pl
 from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.result import Analysis
 from dissensus.pipeline.engine.ratings import PartitionedRatings, select_pool
-from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_count, format_number, format_short
+from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_number, format_short
 from dissensus.pipeline.vet import Vetting
 from dissensus.pipeline.vet.evidence import list_granular_questions
 from dissensus.pipeline.vet.result import grids_of_times
 from dissensus.report.groups import DisplayedGroups, format_percent
+from dissensus.schema.hints import count_noun
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.columns import FLAG
@@ -101,13 +102,13 @@ def dataset(ratings: Ratings | PartitionedRatings) -> ReportTable:
         lines.append(_counts(WITHOUT_FLAGGED, ratings, counted))
     table = pl.DataFrame(lines, infer_schema_length=None)
     first = table.row(0, named=True)
-    annotations = format_count(first["n_annotations"], "annotation")
+    annotations = count_noun(first["n_annotations"], "annotation")
     return ReportTable(
         name="dataset",
         title="The ratings",
         reading=(
-            f"{format_count(first['n_ratings'], 'rating')} of {format_count(first['n_items'], 'item')}; "
-            f"{format_count(len(counted), 'question')} {'makes' if len(counted) == 1 else 'make'} {annotations}."
+            f"{count_noun(first['n_ratings'], 'rating')} of {count_noun(first['n_items'], 'item')}; "
+            f"{count_noun(len(counted), 'question')} {'makes' if len(counted) == 1 else 'make'} {annotations}."
         ),
         grids=(_dataset_grid(table),),
         notes=tuple(_dataset_notes(pool, counted, uncounted)),
@@ -133,7 +134,7 @@ def pool(ratings: Ratings, groups: Sequence[DisplayedGroups]) -> ReportTable:
         if groups
         else _group_counts_of(())
     )
-    n = format_count(ratings.n_raters, "rater")
+    n = count_noun(ratings.n_raters, "rater")
     return ReportTable(
         name="pool",
         title="The raters",
@@ -279,7 +280,7 @@ def _dataset_notes(ratings: Ratings, questions: Sequence[str], uncounted: Sequen
         answers = ratings.answers.select(pl.col(name).count() for name in (*questions, *uncounted))
         n = len(questions) + len(uncounted)
         yield (
-            f"Not counted: {format_count(len(uncounted), 'question')} whose name ends in {OTHER}; with them there "
+            f"Not counted: {count_noun(len(uncounted), 'question')} whose name ends in {OTHER}; with them there "
             f"are {n:,}, "
             f"and {sum(answers.row(0)):,} annotations."
         )

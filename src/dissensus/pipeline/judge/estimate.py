@@ -7,7 +7,7 @@ from typing import Final
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.judge.request_plan import JudgeRequest
-from dissensus.pipeline.tables import format_count
+from dissensus.schema.hints import count_noun
 from dissensus.schema.questionnaire.question import Question
 
 BYTES_PER_TOKEN: Final = 3.5
@@ -53,7 +53,7 @@ class CostEstimate:
             )
         )
         return (
-            f"{format_count(self.n_requests, 'request')}{answered}, about {self.prompt_tokens:,} tokens of prompts and "
+            f"{count_noun(self.n_requests, 'request')}{answered}, about {self.prompt_tokens:,} tokens of prompts and "
             f"{self.response_tokens:,} of responses{cost}"
         )
 

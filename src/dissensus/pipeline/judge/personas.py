@@ -7,9 +7,8 @@ from typing import Final
 import numpy as np
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.tables import format_count
 from dissensus.schema.axes import format_axis
-from dissensus.schema.hints import format_list
+from dissensus.schema.hints import count_noun, format_list
 from dissensus.schema.ratings.columns import CROSS, CROSSED
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.suppression import MIN_CELL
@@ -65,7 +64,7 @@ def choose_personas(
         own = [Persona(axis=axis, group=name) for name, n in zip(names, sizes, strict=True) if n >= min_raters]
         if not own:
             raise InvalidInput(
-                f"No group of {axis} has {format_count(min_raters, 'rater')} or more: {format_list(few)}. Name a "
+                f"No group of {axis} has {count_noun(min_raters, 'rater')} or more: {format_list(few)}. Name a "
                 "coarser axis, or leave the personas out."
             )
         if few:

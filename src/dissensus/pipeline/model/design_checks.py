@@ -9,7 +9,7 @@ from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.model.columns import ModelColumn
 from dissensus.pipeline.model.contrasts import EffectName, first_rows, fold_codes
 from dissensus.schema.formula import Formula, GroupTerm, Term
-from dissensus.schema.hints import format_list
+from dissensus.schema.hints import count_noun, format_list
 from dissensus.schema.ratings.columns import CROSSED, ITEM_ID, RATER_ID
 from dissensus.stats.multilevel.design import RandomTerm
 from dissensus.stats.result import Int32Array, Int64Array
@@ -103,7 +103,7 @@ def warn_of_small_groups(columns: Columns, terms: Sequence[Term], rater: Int32Ar
             for code in np.flatnonzero(counts < FEWEST_RATERS)
         }
         if small:
-            listed = ", ".join(f"{name!r} ({n} rater{'s' * (n > 1)})" for name, n in small.items())
+            listed = ", ".join(f"{name!r} ({count_noun(n, 'rater')})" for name, n in small.items())
             yield (
                 f"Few raters: {':'.join(c.name for c in factors)} = {listed}. Estimates of such groups are of these "
                 "people, and their intervals rest on the assumption that raters are normally distributed."

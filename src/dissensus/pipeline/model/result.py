@@ -19,10 +19,10 @@ from dissensus.pipeline.tables import (
     Page,
     PagedResult,
     escape_unprintable,
-    format_count,
     format_interval,
     format_short,
 )
+from dissensus.schema.hints import count_noun
 from dissensus.schema.tabular_result import TabularResult, read_row_schema
 from dissensus.stats.multilevel.fit import Estimator, Integration, Link, OrdinalFit, PosteriorFit
 
@@ -231,9 +231,9 @@ class MultilevelModel(TabularResult, PagedResult):
     def page(self) -> Page:
         """Return a model as a page, warnings first."""
         warnings = [f"Warning: {warning}" for warning in self.warnings]
-        sizes = (format_count(self.n_ratings, "rating"), format_count(self.n_items, "item"))
+        sizes = (count_noun(self.n_ratings, "rating"), count_noun(self.n_items, "item"))
         head = (
-            f"{sizes[0]} of {sizes[1]} by {format_count(self.n_raters, 'rater')}. Cumulative {self.link} model: "
+            f"{sizes[0]} of {sizes[1]} by {count_noun(self.n_raters, 'rater')}. Cumulative {self.link} model: "
             f"{self.formula}"
         )
         grids = estimate_grids(self)
@@ -344,7 +344,7 @@ def label_change_grids(predictions: Predictions, *, text: bool = True) -> list[G
         return []
     n_items = len({row.item_id for row in predictions.labels})
     n_changed = len(predictions.changed)
-    caption = f"{n_changed:,} of {format_count(n_items, 'item')} {'changes' if n_changed == 1 else 'change'} sides"
+    caption = f"{n_changed:,} of {count_noun(n_items, 'item')} {'changes' if n_changed == 1 else 'change'} sides"
     rest = n_changed - MOST_CHANGED
     lines = tuple(
         (

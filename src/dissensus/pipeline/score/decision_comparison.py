@@ -8,8 +8,8 @@ from dissensus.pipeline.score.decision_rules import RULES
 from dissensus.pipeline.score.display import explain_rows, format_cell, gap_grids
 from dissensus.pipeline.score.scorecard import Scorecard
 from dissensus.pipeline.score.settings import DecisionSettings
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
-from dissensus.schema.hints import format_list
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+from dissensus.schema.hints import count_noun, format_list
 from dissensus.schema.jury import describe_seats
 
 OVERRULED: Final = "overruled"
@@ -97,8 +97,8 @@ class DecisionComparison(Scorecard):
 
     def _summary(self) -> str:
         return (
-            f"{format_count(len(self.decisions), 'decision')} about {format_count(self.n_items, 'item')} by "
-            f"{format_count(self.n_ratings, 'rating')} of {format_count(self.n_raters, 'rater')}; unsafe: "
+            f"{count_noun(len(self.decisions), 'decision')} about {count_noun(self.n_items, 'item')} by "
+            f"{count_noun(self.n_ratings, 'rating')} of {count_noun(self.n_raters, 'rater')}; unsafe: "
             f"{' or '.join(self.settings.unsafe)}. None is recommended."
         )
 
@@ -149,11 +149,11 @@ class DecisionComparison(Scorecard):
         for decision in self.decisions:
             if decision.n_undecided:
                 need = UNDECIDED_ITEM.get(decision.rule, "an answer to decide on")
-                yield f"{decision.name}: {format_count(decision.n_undecided, 'item')} without {need}; not blocked."
+                yield f"{decision.name}: {count_noun(decision.n_undecided, 'item')} without {need}; not blocked."
             if decision.n_lone_ratings:
                 rest = UNDECIDED_RATING.get(decision.rule, "nobody else gave an answer to decide on")
                 yield (
-                    f"{decision.name}: {format_count(decision.n_lone_ratings, 'rating')} on whose item {rest}; "
+                    f"{decision.name}: {count_noun(decision.n_lone_ratings, 'rating')} on whose item {rest}; "
                     "overruled by nobody, and left out."
                 )
         first, *others = self.decisions

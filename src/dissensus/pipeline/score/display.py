@@ -5,7 +5,8 @@ from typing import Final
 
 from dissensus.pipeline.score.rows import GapRow, ScoreRow
 from dissensus.pipeline.score.settings import ScoreSettings
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+from dissensus.schema.hints import count_noun
 
 FEW: Final = "†"
 """Mark of a value whose row has a warning."""
@@ -99,7 +100,7 @@ def explain_rows(rows: Sequence[ScoreRow], gaps: Sequence[GapRow], settings: Sco
             "Gap: worst less best value, without an interval, since the groups are chosen by the ratings that measure "
             "them; by chance: its mean for groups that do not differ. p: of the pair of groups that differs most "
             f"surely, by Holm's method over all pairs; adjusted: {adjustment}, "
-            f"over {format_count(sum(gap.p is not None for gap in gaps), 'gap')}."
+            f"over {count_noun(sum(gap.p is not None for gap in gaps), 'gap')}."
         )
     yield from explain_marks(rows)
     reasons = dict.fromkeys([*(row.reason for row in rows), *(gap.reason for gap in gaps)])

@@ -8,7 +8,8 @@ from dissensus.pipeline.score.model_rows import BinRow, DifferenceRow, RankRow, 
 from dissensus.pipeline.score.rows import ScoreRow
 from dissensus.pipeline.score.scorecard import Scorecard
 from dissensus.pipeline.score.settings import ModelSettings
-from dissensus.pipeline.tables import Page, format_count
+from dissensus.pipeline.tables import Page
+from dissensus.schema.hints import count_noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -56,7 +57,7 @@ class ModelScorecard(Scorecard):
 
     def _summary(self) -> str:
         return (
-            f"{format_count(len(self.settings.models), 'model')} against {format_count(self.n_ratings, 'rating')} of "
-            f"{format_count(self.n_items, 'item')} by {format_count(self.n_raters, 'rater')}; unsafe: "
+            f"{count_noun(len(self.settings.models), 'model')} against {count_noun(self.n_ratings, 'rating')} of "
+            f"{count_noun(self.n_items, 'item')} by {count_noun(self.n_raters, 'rater')}; unsafe: "
             f"{' or '.join(self.settings.unsafe)}; labelled unsafe from {self.settings.threshold:g} on."
         )

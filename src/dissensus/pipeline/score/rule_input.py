@@ -18,8 +18,7 @@ from dissensus.pipeline.score.decision_rules import (
 )
 from dissensus.pipeline.score.groups import GroupMembership, read_group_ratings
 from dissensus.pipeline.score.settings import DecisionSettings
-from dissensus.pipeline.tables import format_count
-from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.schema.hints import count_noun, format_list, format_value, suggest
 from dissensus.schema.item_scores import ItemScores
 from dissensus.schema.numbers import MAX_COST
 from dissensus.schema.questionnaire.scale import take_worst
@@ -139,7 +138,7 @@ def _seat_raters(
         if name not in groups or n_raters < settings.min_raters:
             lower = "Lower --min-raters (in Python: min_raters=...), or seat" if settings.min_raters > 2 else "Seat"
             raise InvalidInput(
-                f"{name} has {format_count(n_raters, 'rater')} who answered {settings.questions[0]}, and jurors are "
+                f"{name} has {count_noun(n_raters, 'rater')} who answered {settings.questions[0]}, and jurors are "
                 f"drawn from groups of {settings.min_raters:,} or more. {lower} others."
             )
         if groups[name].suppressed:
@@ -160,8 +159,7 @@ def _require_juries(pool: JuryPool, seats: Mapping[str, int], items: pl.Series) 
     nearest = int(missing.argmin())
     n_raters = zip(seats, pool.seats, pool.n_raters[:, nearest].tolist(), strict=True)
     listed = ", ".join(
-        f"{n:,} rater{'s' * (n != 1)} of {name} for {seated:,} seat{'s' * (seated != 1)}"
-        for name, seated, n in n_raters
+        f"{count_noun(n, 'rater')} of {name} for {count_noun(seated, 'seat')}" for name, seated, n in n_raters
     )
     raise InvalidInput(
         f"No item has a rater for each seat of the jury. Item {format_value(items[nearest])} comes nearest, with "

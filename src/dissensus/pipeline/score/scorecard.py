@@ -8,7 +8,8 @@ import polars as pl
 from dissensus.pipeline.score.display import scorecard_page
 from dissensus.pipeline.score.rows import GapRow, ScoreRow
 from dissensus.pipeline.score.settings import ScoreSettings
-from dissensus.pipeline.tables import Page, PagedResult, format_count
+from dissensus.pipeline.tables import Page, PagedResult
+from dissensus.schema.hints import count_noun
 from dissensus.schema.tabular_result import TabularResult, read_row_schema
 
 
@@ -73,8 +74,8 @@ class Scorecard(TabularResult, PagedResult):
 
     def _summary(self) -> str:
         return (
-            f"Share (%) of {' or '.join(self.settings.unsafe)} answers: {format_count(self.n_ratings, 'rating')} of "
-            f"{format_count(self.n_items, 'item')} by {format_count(self.n_raters, 'rater')}."
+            f"Share (%) of {' or '.join(self.settings.unsafe)} answers: {count_noun(self.n_ratings, 'rating')} of "
+            f"{count_noun(self.n_items, 'item')} by {count_noun(self.n_raters, 'rater')}."
         )
 
     def _notes(self) -> list[str]:

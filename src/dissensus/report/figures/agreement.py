@@ -8,7 +8,7 @@ from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse import analyse
 from dissensus.pipeline.analyse.level import Level
 from dissensus.pipeline.analyse.result import Analysis, Row
-from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import format_question
 from dissensus.report.figures.panels import (
@@ -21,6 +21,7 @@ from dissensus.report.figures.panels import (
 from dissensus.report.graphics.layout import RowLabels
 from dissensus.report.graphics.vega_lite import Spec
 from dissensus.report.groups import DisplayedGroups, join_with_and
+from dissensus.schema.hints import count_noun
 from dissensus.schema.ratings.table import Ratings
 
 TABLE = ("group", "metric", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "direction", "n_raters", "n_items")
@@ -74,7 +75,7 @@ def describe_groups(rows: Sequence[Row], analysis: Analysis, groups: DisplayedGr
     if not n:
         return f"No group of {groups.title} could be tested."
     if not starred:
-        return f"No group of {groups.title} differs from what chance gives at p < .05, in {format_count(n, 'test')}."
+        return f"No group of {groups.title} differs from what chance gives at p < .05, in {count_noun(n, 'test')}."
     findings = [
         f"{NAMES[row.metric]} of {escape_unprintable(str(row.group))} ({row.direction} chance, p "
         f"{format_short(row.p, 3)})"

@@ -6,12 +6,13 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.engine.ratings import PartitionedRatings, code_answers, select_pool
-from dissensus.pipeline.tables import escape_unprintable, format_count
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.report.figure import Figure
 from dissensus.report.graphics.bars import BarPart, draw_whole_bars
 from dissensus.report.graphics.layout import RowLabels
 from dissensus.report.graphics.theme import pick_ramp_colors, pick_text_color
 from dissensus.report.groups import EVERYBODY, DisplayedGroups, format_percent, join_with_and, list_groups
+from dissensus.schema.hints import count_noun
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.result import FloatArray, IntArray
 from dissensus.stats.vetting import count_labels
@@ -38,7 +39,7 @@ def answers(
     question = pool.resolve_question(question)
     scale, design = pool.scale(question), code_answers(ratings, question)
     counts = design.answer_counts[None]
-    size = format_count(pool.n_raters, "rater") if pool.has_raters else format_count(design.n_ratings, "rating")
+    size = count_noun(pool.n_raters, "rater") if pool.has_raters else count_noun(design.n_ratings, "rating")
     names, labels = [EVERYBODY], [f"{EVERYBODY}\n{size}"]
     displayed = None if groups is None else list_groups(pool, groups)
     if displayed is not None:

@@ -7,13 +7,13 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.analyse.attempts import AttemptMap
-from dissensus.pipeline.tables import format_count
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import format_as_percent
 from dissensus.report.graphics.layout import stack_layers
 from dissensus.report.graphics.theme import BLUE, COLUMN_WIDTH, INK, PADDING, PALE, PAPER, VERMILION
 from dissensus.report.graphics.vega_lite import Chart, Color, Scale, Shape, Spec, Text, X, Y
 from dissensus.report.groups import format_percent
+from dissensus.schema.hints import count_noun
 
 MOST: Final = 1_500
 """Most attempts drawn: more overlap, and make a page large."""
@@ -57,8 +57,8 @@ def attempt_map(layout: AttemptMap, *, seed: int = 0) -> Figure:
             f"{format_percent(layout.stress)} of "
             "their length. Each region is seen from where it varies most; the axes mean nothing.",
             *([f"The map shows {len(indices):,} of {len(layout.indices):,} attempts, at random."] if sampled else []),
-            f"{format_count(layout.n_terms, 'word')} used by two red-teamers or more."
-            + (f" {format_count(layout.n_without, 'attempt')} without any are left out." if layout.n_without else ""),
+            f"{count_noun(layout.n_terms, 'word')} used by two red-teamers or more."
+            + (f" {count_noun(layout.n_without, 'attempt')} without any are left out." if layout.n_without else ""),
         ),
     )
 
@@ -68,7 +68,7 @@ def _describe_outcome(value: float) -> str:
 
 
 def _reading(layout: AttemptMap) -> str:
-    text = f"{format_count(len(layout.indices), 'attempt')} in {format_count(len(layout.regions), 'region')}"
+    text = f"{count_noun(len(layout.indices), 'attempt')} in {count_noun(len(layout.regions), 'region')}"
     estimated = [region for region in layout.regions if region.success.ci_low is not None]
     if len(estimated) < 2:
         return f"{text}."

@@ -7,7 +7,7 @@ import polars as pl
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, AttemptCell, Relation, Tag
-from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import (
     MeanRow,
@@ -19,6 +19,7 @@ from dissensus.report.figures.means import (
     format_as_number,
     format_as_percent,
 )
+from dissensus.schema.hints import count_noun
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 MOST_TYPES, MOST_SIZES, MOST_TAGS = 12, 8, 24
@@ -85,7 +86,7 @@ def harmlessness(analysis: AttemptAnalysis) -> Figure:
         title="Least harmlessness by type and size",
         reading=(
             f"The mean is {format_as_number(overall)} over "
-            f"{format_count(overall.n, 'attempt')}{_from_to(cells, percent=False)}."
+            f"{count_noun(overall.n, 'attempt')}{_from_to(cells, percent=False)}."
         ),
         table=build_table(all_blocks, "mean").hstack(_quantiles(cells, all_blocks)),
         draw=lambda width: draw_means(blocks, width, ScaleStyle(reference=0)),
@@ -103,7 +104,7 @@ def relation(analysis: AttemptAnalysis, association: Relation, *, name: str, tit
     if not levels:
         raise UndefinedEstimate(f"No attempt has both a rating and {measure}.")
     lines = tuple(
-        MeanRow(name=f"{level.rating}\n{format_count(level.mean.n, 'attempt')}", marks={measure: level.mean})
+        MeanRow(name=f"{level.rating}\n{count_noun(level.mean.n, 'attempt')}", marks={measure: level.mean})
         for level in levels
     )
     blocks = [MeanRows("Rating of the red-teamer", lines)]
@@ -164,7 +165,7 @@ def tags(analysis: AttemptAnalysis) -> Figure:
 
 def _tag(tag: Tag) -> MeanRow:
     return MeanRow(
-        name=f"{escape_unprintable(tag.tag)}\n{format_count(tag.n, 'attempt')}",
+        name=f"{escape_unprintable(tag.tag)}\n{count_noun(tag.n, 'attempt')}",
         marks={OF_ALL: tag.share, OF_SUCCESSFUL: tag.share_of_successful},
     )
 

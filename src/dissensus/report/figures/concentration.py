@@ -7,12 +7,13 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.analyse.attempts.result import Concentration
-from dissensus.pipeline.tables import format_count, format_short
+from dissensus.pipeline.tables import format_short
 from dissensus.report.figure import Figure
 from dissensus.report.graphics.layout import stack_layers
 from dissensus.report.graphics.theme import BLUE, COLUMN_WIDTH, MUTED, PADDING, VERMILION
 from dissensus.report.graphics.vega_lite import Axis, Chart, Color, Legend, Scale, Spec, StrokeDash, X, Y
 from dissensus.report.groups import format_percent
+from dissensus.schema.hints import count_noun
 
 AXIS, WIDEST = 60, 520
 ATTEMPTS, SUCCESSES = "attempts", "successes"
@@ -44,7 +45,7 @@ def concentration(result: Concentration) -> Figure:
         name="concentration",
         title="Share of the busiest red-teamers",
         reading=(
-            f"{k:,} of {format_count(n_red_teamers, 'red-teamer')} made "
+            f"{k:,} of {count_noun(n_red_teamers, 'red-teamer')} made "
             f"{format_percent(sum(result.attempts[:k]) / n_attempts)} of the attempts; "
             f"the Gini coefficient is {format_short(result.gini_attempts)}{successes}."
         ),

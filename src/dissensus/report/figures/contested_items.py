@@ -11,7 +11,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate.labels import build_count_matrix, count_item_answers
 from dissensus.pipeline.analyse.result import FEW
 from dissensus.pipeline.engine.ratings import PartitionedRatings, code_answers, select_pool
-from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import compute_shares, list_bar_parts
 from dissensus.report.graphics.bars import draw_whole_bars
@@ -25,6 +25,7 @@ from dissensus.report.groups import (
     make_slug,
     number_repeated_names,
 )
+from dissensus.schema.hints import count_noun
 from dissensus.schema.ratings.columns import ITEM_ID, ITEM_TEXT
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.cohesion import compute_entropies
@@ -148,7 +149,7 @@ def _make_contested_item(
     figure = Figure(
         name=f"contested-{make_slug(row[ITEM_ID])}",
         title=f"Item {escape_unprintable(row[ITEM_ID])}",
-        reading=f"{everybody} of {format_count(int(counts[0].sum()), 'rating')}; entropy {format_short(entropy)} nats.",
+        reading=f"{everybody} of {count_noun(int(counts[0].sum()), 'rating')}; entropy {format_short(entropy)} nats.",
         table=pl.DataFrame(
             {
                 "group": [EVERYBODY, *(name for _, answers in blocks[1:] for name in answers["group"])],

@@ -7,13 +7,14 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate.gold import GoldAgainstCrowd, describe_intervals
-from dissensus.pipeline.tables import escape_unprintable, format_count
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.report.figure import Figure
 from dissensus.report.graphics.bars import BarPart, draw_whole_bars
 from dissensus.report.graphics.layout import RowLabels
 from dissensus.report.graphics.theme import BLUE, INK, LINE, MUTED, ON_MIDDLE, ORANGE, PAPER, RAMP
 from dissensus.report.groups import EVERYBODY, MOST_GROUPS, DisplayedGroups, format_percent, make_slug
 from dissensus.schema.axes import format_axis
+from dissensus.schema.hints import count_noun
 from dissensus.schema.ratings.columns import RATER_PREFIX
 
 # Agreement comes first, at the left; neighbours differ in grey too.
@@ -74,15 +75,15 @@ def _bar(
     """Return the name of a bar, its parts as shares, and their items as text."""
     n, name = row["n_items"], row["group"]
     if name is None:
-        label = f"{EVERYBODY}\n{format_count(n, 'item')}"
+        label = f"{EVERYBODY}\n{count_noun(n, 'item')}"
     else:
-        label = f"{escape_unprintable(name)}\n{format_count(n, 'item')}" if groups is None else groups.label(name)
+        label = f"{escape_unprintable(name)}\n{count_noun(n, 'item')}" if groups is None else groups.label(name)
     return label, tuple(row[part] / max(1, n) for part in parts), tuple(f"{row[part]:,}" for part in parts)
 
 
 def _reading(row: dict[str, Any], groups: Sequence[dict[str, Any]], comparison: GoldAgainstCrowd) -> str:
     text = (
-        f"Of {format_count(row['n_items'], 'item')}, experts and crowd call {row['both_safe']:,} safe and "
+        f"Of {count_noun(row['n_items'], 'item')}, experts and crowd call {row['both_safe']:,} safe and "
         f"{row['both_unsafe']:,} unsafe; experts alone call {row['gold_only']:,} unsafe, the crowd alone "
         f"{row['crowd_only']:,}"
     )

@@ -6,13 +6,14 @@ import polars as pl
 
 from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.result import FEW, Analysis, ItemRow, location_headings
-from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.panels import build_significance_scales, draw_estimates, draw_panels
 from dissensus.report.graphics.layout import RowLabels, truncate_text
 from dissensus.report.graphics.vega_lite import Spec
 from dissensus.report.groups import DisplayedGroups, make_slug, read_compared_groups
 from dissensus.schema.axes import format_axis
+from dissensus.schema.hints import count_noun
 from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
 
 COLUMNS = ("value", "metric", "estimate", "ci_low", "ci_high", "n_items_of_value", "n_items", "n_raters", "warning")
@@ -134,14 +135,14 @@ def _read_gaps(rows: Sequence[ItemRow], groups: DisplayedGroups) -> str:
     beyond = [row for row in tested if row.stars]
     n_adjusted = sum(row.stars == "**" for row in beyond)
     return (
-        f"Of {format_count(len(tested), 'test')} of differences and distances, {len(beyond):,} lie beyond chance at "
+        f"Of {count_noun(len(tested), 'test')} of differences and distances, {len(beyond):,} lie beyond chance at "
         f"p < .05, {n_adjusted:,} after adjustment."
     )
 
 
 def _label(row: ItemRow) -> str:
     mark = FEW if row.has_few_items else ""
-    return f"{escape_unprintable(row.value)}{mark}\n{format_count(row.n_items_of_value, 'item')}"
+    return f"{escape_unprintable(row.value)}{mark}\n{count_noun(row.n_items_of_value, 'item')}"
 
 
 def _read(rows: Sequence[ItemRow], heading: str) -> str:
@@ -151,7 +152,7 @@ def _read(rows: Sequence[ItemRow], heading: str) -> str:
         return f"The {heading} is undefined."
     low, high = (pick(enough, key=lambda row: row.estimate or 0.0) for pick in (min, max))
     ends = [
-        f"{format_short(row.estimate)} ({escape_unprintable(row.value)}, {format_count(row.n_items_of_value, 'item')})"
+        f"{format_short(row.estimate)} ({escape_unprintable(row.value)}, {count_noun(row.n_items_of_value, 'item')})"
         for row in (low, high)
     ]
     few = "" if len(enough) == len(known) else ", values with few items apart"

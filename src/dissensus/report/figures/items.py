@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from dissensus.errors import NotFound
-from dissensus.pipeline.tables import escape_unprintable, format_count
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.report.figure import Figure
 from dissensus.report.graphics.bars import Bar, draw_plain_bars, find_scale_end
 from dissensus.report.graphics.layout import RowLabels, count_legend_columns, stack_over_rows
@@ -27,7 +27,7 @@ from dissensus.report.graphics.vega_lite import (
 )
 from dissensus.report.groups import format_percent, join_with_and
 from dissensus.schema.advice import Advice
-from dissensus.schema.hints import format_list
+from dissensus.schema.hints import count_noun, format_list
 from dissensus.schema.ratings.columns import DEGREE, DEGREES, ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 
@@ -63,8 +63,8 @@ def topics(ratings: Ratings) -> Figure:
         title="Topics of the conversations",
         reading=(
             f"{escape_unprintable(first['topic'])} is in {format_percent(first['share_of_conversations'], 1)} of "
-            f"{format_count(n_items, 'conversation')} and is {format_percent(first['share_of_mentions'], 1)} of "
-            f"{format_count(n_mentions, 'mention')}."
+            f"{count_noun(n_items, 'conversation')} and is {format_percent(first['share_of_mentions'], 1)} of "
+            f"{count_noun(n_mentions, 'mention')}."
         ),
         table=table,
         draw=lambda width: _draw_topics(drawn, width),
@@ -140,7 +140,7 @@ def _notes(ratings: Ratings, name: str, n_items: int, n_values: int) -> tuple[st
     notes = []
     if without:
         has = "has" if without == 1 else "have"
-        notes.append(f"{without:,} of {format_count(ratings.n_items, 'item')} {has} no {name}.")
+        notes.append(f"{without:,} of {count_noun(ratings.n_items, 'item')} {has} no {name}.")
     if n_values > MOST_ROWS:
         notes.append(f"The figure shows the first {MOST_ROWS} of {n_values:,}; the table has all.")
     return tuple(notes)
@@ -152,7 +152,7 @@ def _reading(table: pl.DataFrame, n_items: int) -> str:
         f"{format_percent(row['share'], 1)} are {escape_unprintable(row['degree'])}"
         for row in ranked.iter_rows(named=True)
     ]
-    return f"Of {format_count(n_items, 'conversation')}, {join_with_and(shares)}."
+    return f"Of {count_noun(n_items, 'conversation')}, {join_with_and(shares)}."
 
 
 def _draw_topics(topics: Sequence[dict[str, Any]], width: int) -> Spec:

@@ -7,13 +7,14 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.engine.ratings import PartitionedRatings, code_answers, select_pool
-from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import compute_shares
 from dissensus.report.graphics.layout import count_legend_columns, stack_layers
 from dissensus.report.graphics.theme import BLUE, MUTED, PAPER, pick_ramp_colors
 from dissensus.report.graphics.vega_lite import X2, Y2, Axis, Chart, Color, Legend, Scale, Spec, X, Y
 from dissensus.report.groups import format_percent
+from dissensus.schema.hints import count_noun
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.cohesion import compute_entropies
 from dissensus.stats.groups.item_counts import ItemCounts, compute_quantiles, count_items
@@ -38,7 +39,7 @@ def soft_labels(ratings: Ratings | PartitionedRatings, *, question: str | None =
         name="soft-labels",
         title="Soft labels of all items",
         reading=(
-            f"On {split:,} of {format_count(n, 'item')} between 10 % and 90 % of the raters answer "
+            f"On {split:,} of {count_noun(n, 'item')} between 10 % and 90 % of the raters answer "
             f"{scale[-1]}; "
             f"the median share is {format_percent(float(deciles[5]))}."
         ),
@@ -63,7 +64,7 @@ def entropy(ratings: Ratings | PartitionedRatings, *, question: str | None = Non
         name="entropy",
         title="Disagreement on each item",
         reading=(
-            f"Raters are of one mind on {one_mind:,} of {format_count(n, 'item')}; the median entropy is "
+            f"Raters are of one mind on {one_mind:,} of {count_noun(n, 'item')}; the median entropy is "
             f"{format_short(middle)} nats, {format_percent(middle / most)} of the largest possible."
         ),
         table=pl.DataFrame({"entropy_from": edges[:-1], "entropy_to": edges[1:], "n_items": counts}),

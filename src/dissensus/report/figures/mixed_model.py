@@ -7,10 +7,11 @@ import polars as pl
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.mixed import CROSSED, INTERCEPT
 from dissensus.pipeline.analyse.attempts.result import MixedModel, Term
-from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import MeanRow, MeanRows, ScaleStyle, draw_means
 from dissensus.report.groups import join_with_and, make_slug
+from dissensus.schema.hints import count_noun
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 
@@ -69,7 +70,7 @@ def _as_mark(term: Term, model: MixedModel) -> BootstrapEstimate:
 def _model_notes(model: MixedModel) -> Iterator[str]:
     base = next(term for term in model.terms if term.name == INTERCEPT)
     yield (
-        f"{format_count(model.n, 'attempt')} by {format_count(model.n_red_teamers, 'red-teamer')}. "
+        f"{count_noun(model.n, 'attempt')} by {count_noun(model.n_red_teamers, 'red-teamer')}. "
         "Coefficients are differences "
         "from the first type and the first size, at whose intercept the outcome is "
         f"{format_short(base.estimate)}; crossed ones are interactions of type and size. "
@@ -83,6 +84,6 @@ def _model_notes(model: MixedModel) -> Iterator[str]:
         f"{format_short(model.sd_residual, 3)}."
     )
     if model.n_dropped:
-        yield f"{format_count(model.n_dropped, 'attempt')} left out, since a value of them is unknown."
+        yield f"{count_noun(model.n_dropped, 'attempt')} left out, since a value of them is unknown."
     if model.left_out:
         yield f"Not in the model: {'; '.join(map(escape_unprintable, model.left_out))}."

@@ -10,12 +10,13 @@ from dissensus.pipeline.model import ModelEffect, MultilevelModel
 from dissensus.pipeline.model.divided_items import DividedItem
 from dissensus.pipeline.model.predictive_checks import PredictiveCheck
 from dissensus.pipeline.model.shares import PredictedShare
-from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import LOOKS, MeanRow, MeanRows, ScaleStyle, draw_means
 from dissensus.report.graphics.layout import concat_vertically
 from dissensus.report.groups import EVERYBODY, format_percent, join_with_and, make_slug
 from dissensus.schema.axes import format_axis
+from dissensus.schema.hints import count_noun
 from dissensus.schema.ratings.columns import CROSSED, RATER_PREFIX
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
@@ -81,11 +82,11 @@ def effects(model: MultilevelModel) -> Figure:
 
 def _read_effects(beyond: Sequence[ModelEffect], n: int) -> str:
     if not beyond:
-        return f"The intervals of all {format_count(n, 'effect')} include 0."
+        return f"The intervals of all {count_noun(n, 'effect')} include 0."
     names = [f"{_name_level(row)} ({format_short(row.estimate)})".replace("\n", " ") for row in beyond[:MOST_NAMED]]
     largest = " The largest are" if len(beyond) > MOST_NAMED else " They are" if len(beyond) > 1 else " It is"
     verb = "lies" if len(beyond) == 1 else "lie"
-    return f"{len(beyond):,} of {format_count(n, 'effect')} {verb} beyond 0.{largest} {join_with_and(names)}."
+    return f"{len(beyond):,} of {count_noun(n, 'effect')} {verb} beyond 0.{largest} {join_with_and(names)}."
 
 
 def _describe_term(term: str, base: Mapping[str, str]) -> str:
@@ -147,7 +148,7 @@ def predicted_shares(model: MultilevelModel, axis: str | None) -> Figure:
 
 def _name_group(group: str, row: PredictedShare) -> str:
     name = escape_unprintable(group).replace(CROSSED, f"\n{CROSSED.lstrip()}")
-    return name if row.axis is None else f"{name}\n{format_count(row.n_raters, 'rater')}"
+    return name if row.axis is None else f"{name}\n{count_noun(row.n_raters, 'rater')}"
 
 
 def _read_shares(rows: Sequence[PredictedShare]) -> str:
@@ -299,9 +300,9 @@ def _check_rows(name: str, rows: Sequence[PredictiveCheck]) -> MeanRows:
 
 def _read_checks(failed: Sequence[PredictiveCheck], n: int) -> str:
     if not failed:
-        return f"The model passes all {format_count(n, 'predictive check')}."
+        return f"The model passes all {count_noun(n, 'predictive check')}."
     names = [escape_unprintable(row.check) for row in failed]
-    return f"The model fails {len(failed):,} of {format_count(n, 'predictive check')}: {join_first(names)}."
+    return f"The model fails {len(failed):,} of {count_noun(n, 'predictive check')}: {join_first(names)}."
 
 
 def join_first(names: Sequence[str]) -> str:

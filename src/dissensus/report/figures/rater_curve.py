@@ -7,13 +7,14 @@ import polars as pl
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.rater_curve import RaterCurve
-from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.graphics.layout import concat_horizontally, concat_vertically, stack_layers
 from dissensus.report.graphics.theme import BLUE, COLUMN_WIDTH, MUTED, PAPER
 from dissensus.report.graphics.vega_lite import Y2, Axis, Chart, Scale, Spec, X, Y
 from dissensus.report.groups import make_slug
 from dissensus.schema.axes import format_axis
+from dissensus.schema.hints import count_noun
 
 PANELS = {"irr": "IRR of all drawn raters", "between_share": "share of disagreement between groups"}
 SIDE, GAP, HEIGHT = 44, 20, 170
@@ -59,7 +60,7 @@ def _reading(curve: RaterCurve, shown: pl.DataFrame) -> str:
     rows = shown.filter(metric=name).sort("raters_per_group").to_dicts()
     words = "IRR" if name == "irr" else "the share between groups"
     first, last = rows[0], rows[-1]
-    text = f"With {format_count(first['raters_per_group'], 'rater')} of each group {words} lies {_range(first)}"
+    text = f"With {count_noun(first['raters_per_group'], 'rater')} of each group {words} lies {_range(first)}"
     if last is not first:
         text += f", with {last['raters_per_group']:,} {_range(last)}"
     n_raters = sum(curve.n_raters.values())
@@ -72,7 +73,7 @@ def _range(row: dict[str, Any]) -> str:
 
 def _notes(curve: RaterCurve) -> Iterator[str]:
     yield (
-        f"Bands: the central {100 * curve.confidence:g} % of {format_count(curve.draws, 'draw')} of as many raters of "
+        f"Bands: the central {100 * curve.confidence:g} % of {count_noun(curve.draws, 'draw')} of as many raters of "
         "each group, with all of their ratings. Line: their mean; dashed: all raters."
     )
     yield "A band shows which of these raters were asked; a new sample of as many people varies more."

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import NotFound, UndefinedEstimate
-from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.graphics.layout import (
     LINE_HEIGHT,
@@ -23,6 +23,7 @@ from dissensus.report.graphics.layout import (
 from dissensus.report.graphics.theme import INK, LINE, PADDING, pick_ramp_colors
 from dissensus.report.graphics.vega_lite import X2, Y2, Chart, Color, Legend, Scale, Shape, Spec, Text, X, Y
 from dissensus.report.groups import EVERYBODY, DisplayedGroups, join_with_and, list_groups
+from dissensus.schema.hints import count_noun
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.raters.clusters import order_by_clusters
 from dissensus.stats.raters.pairs import MIN_SHARED, RaterPairAgreement, rater_pair_agreement
@@ -165,7 +166,7 @@ def _notes(pairs: RaterPairAgreement, n_grouped: int) -> Iterator[str]:
     )
     n_raters = len(pairs.agreement)
     if (missing := n_raters * (n_raters - 1) // 2 - pairs.n_pairs) > 0:
-        yield f"Blank: {format_count(missing, 'pair')} with fewer than {pairs.min_shared:,} shared items."
+        yield f"Blank: {count_noun(missing, 'pair')} with fewer than {pairs.min_shared:,} shared items."
     if n_grouped > MOST_RATERS:
         yield f"The figure shows the {MOST_RATERS} raters with the most items; the table has the pairs of all."
 

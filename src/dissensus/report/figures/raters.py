@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.analyse.result import FEW
-from dissensus.pipeline.tables import UNKNOWN, escape_unprintable, format_count
+from dissensus.pipeline.tables import UNKNOWN, escape_unprintable
 from dissensus.report.figure import Figure
 from dissensus.report.graphics.bars import Bar, draw_plain_bars, find_scale_end
 from dissensus.report.graphics.layout import (
@@ -20,6 +20,7 @@ from dissensus.report.graphics.layout import (
 from dissensus.report.graphics.theme import SMALL
 from dissensus.report.graphics.vega_lite import Spec
 from dissensus.report.groups import DisplayedGroups, find_hidden_groups, list_groups
+from dissensus.schema.hints import count_noun
 from dissensus.schema.ratings.columns import CROSS, CROSSED
 from dissensus.schema.ratings.table import Ratings
 
@@ -74,18 +75,18 @@ def raters(ratings: Ratings, rows: str | DisplayedGroups, columns: str | Display
 def _reading(cells: dict[tuple[str, str], int | None], n_raters: int) -> str:
     counts = {f"{escape_unprintable(row)} × {escape_unprintable(column)}": n for (row, column), n in cells.items() if n}
     if not counts:
-        return f"{format_count(n_raters, 'rater')}; no cell can be shown."
+        return f"{count_noun(n_raters, 'rater')}; no cell can be shown."
     largest, smallest = max(counts, key=lambda cell: counts[cell]), min(counts, key=lambda cell: counts[cell])
-    text = f"{format_count(n_raters, 'rater')}; the largest cell is {largest} ({counts[largest]:,})"
+    text = f"{count_noun(n_raters, 'rater')}; the largest cell is {largest} ({counts[largest]:,})"
     if counts[smallest] < counts[largest]:
         text += f", the smallest {smallest} ({counts[smallest]:,})"
     empty = sum(n == 0 for n in cells.values())
-    return text + (f"; {format_count(empty, 'cell')} {'is' if empty == 1 else 'are'} empty." if empty else ".")
+    return text + (f"; {count_noun(empty, 'cell')} {'is' if empty == 1 else 'are'} empty." if empty else ".")
 
 
 def _notes(cells: dict[tuple[str, str], int | None], rows: DisplayedGroups) -> Iterator[str]:
     if n_hidden := sum(n is None for n in cells.values()):
-        yield f"{UNKNOWN} {format_count(n_hidden, 'cell')} left out: {rows.suppression_reason}."
+        yield f"{UNKNOWN} {count_noun(n_hidden, 'cell')} left out: {rows.suppression_reason}."
     if any(_is_few(n, rows) for n in cells.values()):
         yield f"{FEW} fewer than {rows.min_raters:,} raters: read with care."
 
@@ -100,7 +101,7 @@ def _draw(
     names = RowLabels([rows.label(name) for name in rows.drawn], width)
     room = names.plot_width
     texts = [_text(cells[row, column], rows) for row in rows.drawn for column in columns.drawn]
-    sizes = [format_count(columns.sizes[name], "rater") for name in columns.drawn]
+    sizes = [count_noun(columns.sizes[name], "rater") for name in columns.drawn]
     least = max(LEAST, *(estimate_text_width(size) for size in sizes), 0)
     most = max(1, min(ACROSS, int((room + GAP) // (least + GAP))))
     n_lines = -(-len(columns.drawn) // most)
@@ -130,4 +131,4 @@ def _text(n: int | None, rows: DisplayedGroups) -> str:
 def _heading(columns: DisplayedGroups, name: str, width: float) -> Spec:
     # Bold is about a tenth wider.
     lines = wrap_text(columns.label(name, size=False), 0.9 * width)
-    return {"text": lines, "subtitle": format_count(columns.sizes[name], "rater"), "fontSize": SMALL}
+    return {"text": lines, "subtitle": count_noun(columns.sizes[name], "rater"), "fontSize": SMALL}

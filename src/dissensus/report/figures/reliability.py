@@ -5,12 +5,13 @@ from typing import Any
 
 import polars as pl
 
-from dissensus.pipeline.tables import format_count, format_short
+from dissensus.pipeline.tables import format_short
 from dissensus.preference.evaluation.accuracy import Bin, Evaluation, describe_population
 from dissensus.report.figure import Figure
 from dissensus.report.graphics.layout import concat_vertically, stack_layers
 from dissensus.report.graphics.theme import BLUE, COLUMN_WIDTH, INK, MUTED, PADDING, PALE, PAPER
 from dissensus.report.graphics.vega_lite import X2, Y2, Axis, Chart, Scale, Spec, Text, X, Y
+from dissensus.schema.hints import count_noun
 
 # Width of the y axis with its title, and the largest width of a plot.
 AXIS, WIDEST = 60, 440
@@ -54,7 +55,7 @@ def _reading(evaluation: Evaluation) -> str:
     right = evaluation.accuracy.estimate
     return (
         f"The model is {100 * sure:.0f} % sure on average and right on {100 * right:.0f} % of "
-        f"{format_count(n, 'pair')}; "
+        f"{count_noun(n, 'pair')}; "
         f"the gap is {100 * evaluation.ece:.0f} % (ECE {format_short(evaluation.ece, 3)}; "
         f"a calibrated model has {format_short(evaluation.calibrated_ece, 3)})."
     )

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from dissensus.errors import NotFound, UndefinedEstimate
-from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
 from dissensus.report.figure import Figure
 from dissensus.report.graphics.bars import Bar, draw_plain_bars, find_scale_end
@@ -17,7 +17,7 @@ from dissensus.report.graphics.vega_lite import X2, Y2, Axis, Chart, Scale, Spec
 from dissensus.report.groups import DisplayedGroups, format_percent
 from dissensus.schema.advice import format_message
 from dissensus.schema.axes import format_axis
-from dissensus.schema.hints import format_list
+from dissensus.schema.hints import count_noun, format_list
 
 # Label of each measure, and its number of digits.
 MEASURES = {
@@ -126,7 +126,7 @@ def label_moves(audit: FilterAudit) -> Figure:
         draw=lambda width: _draw_moves(drawn, width),
         notes=(
             f"Dot: the filter, as a multiple of the median of {audit.draws:,} removals of "
-            f"{format_count(len(audit.removed), 'rater')} with like numbers of ratings at random"
+            f"{count_noun(len(audit.removed), 'rater')} with like numbers of ratings at random"
             f"{'' if audit.within is None else f' within {format_axis(audit.within)}'}, seed "
             f"{audit.seed}. Band: {100 * audit.confidence:g} % of them. "
             "p: how often they move labels as far or further.",
@@ -137,7 +137,7 @@ def label_moves(audit: FilterAudit) -> Figure:
 
 def _reading(audit: FilterAudit, rows: Sequence[RemovalRows]) -> str:
     n = len(audit.removed)
-    text = f"{n:,} of {format_count(audit.n_raters, 'rater')} {SOURCES[audit.source].format('is' if n == 1 else 'are')}"
+    text = f"{n:,} of {count_noun(audit.n_raters, 'rater')} {SOURCES[audit.source].format('is' if n == 1 else 'are')}"
     tested = [(axis.axis.p_adjusted, axis) for axis in rows if axis.axis.p_adjusted is not None and axis.listed]
     if not tested:
         return f"{text}; whether removal depends on a demographic was not tested."

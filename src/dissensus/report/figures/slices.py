@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation, Slice, describe_population
 from dissensus.report.figure import Figure
 from dissensus.report.graphics.layout import HeadedRows, RowBlock, stack_over_rows
@@ -14,6 +14,7 @@ from dissensus.report.graphics.series import draw_series
 from dissensus.report.graphics.theme import BLUE, MUTED, ORANGE, VERMILION
 from dissensus.report.graphics.vega_lite import Y2, Axis, Chart, Scale, Spec, X
 from dissensus.schema.axes import format_axis
+from dissensus.schema.hints import count_noun
 from dissensus.stats.cluster_robust import ClusteredEstimate
 
 MODEL, LENGTH, OTHER = "the model", "length alone", "the other model"
@@ -105,7 +106,7 @@ def _rows(blocks: Sequence[tuple[str, list[_Line]]]) -> Iterator[dict[str, Any]]
 def _reading(evaluation: Evaluation) -> str:
     share, length = evaluation.accuracy, evaluation.length_alone
     text = (
-        f"The chosen answer scores higher in {_percent(share)} of {format_count(share.n, 'pair')}; "
+        f"The chosen answer scores higher in {_percent(share)} of {count_noun(share.n, 'pair')}; "
         f"the length of answers alone tells {_percent(length)}"
     )
     estimable = [part for part in evaluation.slices if part.accuracy.clusters > 1]
@@ -126,7 +127,7 @@ def _draw(blocks: Sequence[tuple[str, list[_Line]]], width: int) -> Spec:
     headed = [
         RowBlock(
             heading,
-            tuple(f"{escape_unprintable(line.name)}\n{format_count(line.shares[MODEL].n, 'pair')}" for line in lines),
+            tuple(f"{escape_unprintable(line.name)}\n{count_noun(line.shares[MODEL].n, 'pair')}" for line in lines),
         )
         for heading, lines in blocks
     ]

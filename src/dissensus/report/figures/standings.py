@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from dissensus.pipeline.tables import escape_unprintable, format_count
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.preference.ranking.ranking import RankedChatbot, Ranking
 from dissensus.preference.ranking.strengths import MEAN
 from dissensus.report.figure import Figure
@@ -15,6 +15,7 @@ from dissensus.report.graphics.series import draw_series
 from dissensus.report.graphics.theme import BLUE, MUTED, ORANGE, VERMILION
 from dissensus.report.graphics.vega_lite import Y2, Axis, Chart, Scale, Spec, X
 from dissensus.schema.axes import format_axis
+from dissensus.schema.hints import count_noun
 
 STRENGTH, ELO, SCORES = "Bradley–Terry", "Elo", "predicted by scores"
 LOOKS: Final = {STRENGTH: (BLUE, "circle", 64), ELO: (ORANGE, "square", 40), SCORES: (VERMILION, "diamond", 64)}
@@ -53,7 +54,7 @@ def _reading(overall: Ranking) -> str:
     name = escape_unprintable(first.bot)
     ends = [row.ci_high for row in others if row.ci_high is not None]
     if first.ci_low is None or len(ends) < len(others) or not others:
-        return f"{name} comes first of {format_count(len(overall.rows), 'chatbot')}; how surely is not known."
+        return f"{name} comes first of {count_noun(len(overall.rows), 'chatbot')}; how surely is not known."
     rival = max(others, key=lambda row: row.ci_high or 0.0)
     if first.ci_low > max(ends):
         return f"{name} is stronger than all others, beyond the intervals of both."
@@ -94,7 +95,7 @@ def _draw(blocks: Sequence[tuple[str, Ranking]], width: int) -> Spec:
     headed = [
         RowBlock(
             heading,
-            tuple(f"{escape_unprintable(row.bot)}\n{format_count(round(row.n), 'comparison')}" for row in ranking.rows),
+            tuple(f"{escape_unprintable(row.bot)}\n{count_noun(round(row.n), 'comparison')}" for row in ranking.rows),
         )
         for heading, ranking in blocks
     ]

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import polars as pl
 
 from dissensus.errors import NotFound
-from dissensus.pipeline.tables import format_count, format_short
+from dissensus.pipeline.tables import format_short
 from dissensus.pipeline.vet.result import Vetting
 from dissensus.report.figure import Figure
 from dissensus.report.figures.vetting import ORDER, encode_status, rater_status
 from dissensus.report.graphics.layout import stack_layers
 from dissensus.report.graphics.vega_lite import Axis, Chart, Scale, Spec, X, Y
+from dissensus.schema.hints import count_noun
 
 SIDE, HEIGHT = 56, 260
 SMALLEST = {"seconds": 0.001, "score": 0.1}
@@ -60,7 +61,7 @@ def _reading(vetting: Vetting) -> str:
     medians = vetting.raters["median_time_ms"].drop_nulls() / 1000
     low, middle, high = (medians.quantile(q, "linear") for q in (0.25, 0.5, 0.75))
     text = (
-        f"The median time of {format_count(len(medians), 'rater')} is {middle:,.0f} s "
+        f"The median time of {count_noun(len(medians), 'rater')} is {middle:,.0f} s "
         f"(quartiles {low:,.0f} and {high:,.0f} s)"
     )
     row = _correlation(vetting)

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from dissensus.pipeline.tables import escape_unprintable, format_count
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
 from dissensus.report.figure import Figure
 from dissensus.report.graphics.layout import HeadedRows, RowBlock, count_legend_columns, stack_over_rows
@@ -28,6 +28,7 @@ from dissensus.report.graphics.vega_lite import (
     X,
 )
 from dissensus.schema.axes import format_axis
+from dissensus.schema.hints import count_noun
 from dissensus.schema.ratings.columns import FLAG
 from dissensus.stats.criteria import SHARES
 
@@ -101,7 +102,7 @@ def _select_known(vetting: Vetting, labels: Mapping[str, str]) -> dict[str, str]
 
 
 def _reading(vetting: Vetting) -> str:
-    n, of = len(vetting.flagged), f"of {format_count(vetting.raters.height, 'rater')}"
+    n, of = len(vetting.flagged), f"of {count_noun(vetting.raters.height, 'rater')}"
     if not n:
         return f"None {of} meets a criterion."
     reasons = vetting.raters["flagged_for"].list.eval(pl.element().str.split(":").list.first()).list.unique().explode()
@@ -112,9 +113,9 @@ def _reading(vetting: Vetting) -> str:
 
 def _notes(vetting: Vetting) -> Iterator[str]:
     yield (
-        f"{escape_unprintable(vetting.question)}: {format_count(vetting.n_ratings, 'rating')} of "
-        f"{format_count(vetting.n_items, 'item')}. "
-        f"{_explain_marks(vetting)} A line flags from {format_count(vetting.criteria.min_ratings, 'rating')} on."
+        f"{escape_unprintable(vetting.question)}: {count_noun(vetting.n_ratings, 'rating')} of "
+        f"{count_noun(vetting.n_items, 'item')}. "
+        f"{_explain_marks(vetting)} A line flags from {count_noun(vetting.criteria.min_ratings, 'rating')} on."
     )
     if vetting.pool_median_ms is None:
         yield f"No speed is shown: {vetting.absent['median_time_ms']}."

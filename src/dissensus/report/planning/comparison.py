@@ -6,9 +6,10 @@ from typing import Final
 import polars as pl
 
 from dissensus.pipeline.plan.comparison import ComparisonPlan
-from dissensus.pipeline.tables import format_count, format_short
+from dissensus.pipeline.tables import format_short
 from dissensus.report.figure import Figure
 from dissensus.report.planning.curves import Curve, CurvePanel, CurvePoint, draw_panels
+from dissensus.schema.hints import count_noun
 
 SERIES: Final = {"stayed": "raters who stay", "independent": "other raters for each answer"}
 
@@ -39,7 +40,7 @@ def comparison_power(plan: ComparisonPlan) -> Figure:
     return Figure(
         name="plan-comparison",
         title="Power under the budget",
-        reading=f"{format_count(plan.best, 'rating')} of a response {verb} most power with raters who stay, "
+        reading=f"{count_noun(plan.best, 'rating')} of a response {verb} most power with raters who stay, "
         f"{format_short(best.stayed.power)}; a plan for independent answers has "
         f"{format_short(best.independent.power)}.",
         table=pl.DataFrame(

@@ -8,9 +8,10 @@ import polars as pl
 from dissensus.pipeline.plan.group_designs import PlannedDesign
 from dissensus.pipeline.plan.groups import GroupPlan
 from dissensus.pipeline.plan.settings import format_size
-from dissensus.pipeline.tables import format_count, format_short
+from dissensus.pipeline.tables import format_short
 from dissensus.report.figure import Figure
 from dissensus.report.planning.curves import Curve, CurvePanel, CurvePoint, draw_panels
+from dissensus.schema.hints import count_noun
 
 CLOSED, SIMULATED = "closed form", "simulated"
 FRONTIER, OTHERS = "most power for its money", "another design has more power for no more money"
@@ -84,7 +85,7 @@ def _read_power(plan: GroupPlan) -> str:
     power = format_short(plan.settings.power)
     if plan.smallest is None:
         return f"No design of the table reaches a power of {power}."
-    return f"{format_count(plan.smallest, 'rater')} per group{_on_size(plan)} reach a power of {power}."
+    return f"{count_noun(plan.smallest, 'rater')} per group{_on_size(plan)} reach a power of {power}."
 
 
 def _on_size(plan: GroupPlan, design: PlannedDesign | None = None) -> str:
@@ -128,7 +129,7 @@ def _read_cost(plan: GroupPlan, currency: str) -> str:
         return f"No design of the table reaches a power of {power}."
     return (
         f"The cheapest design with a power of {power} or more costs {cheapest.cost:,.0f} {currency}: "
-        f"{format_count(cheapest.raters_per_group, 'rater')} per group{_on_size(plan, cheapest)}."
+        f"{count_noun(cheapest.raters_per_group, 'rater')} per group{_on_size(plan, cheapest)}."
     )
 
 

@@ -6,9 +6,10 @@ from dataclasses import asdict
 import polars as pl
 
 from dissensus.pipeline.plan.interim import InterimLook, InterimRow
-from dissensus.pipeline.tables import escape_unprintable, format_count
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.report.figure import Figure
 from dissensus.report.score.group_points import PointRow, Value, draw_group_points
+from dissensus.schema.hints import count_noun
 
 
 def interim_figures(look: InterimLook) -> Iterator[Figure]:
@@ -28,7 +29,7 @@ def _draw_look(look: InterimLook, rows: list[InterimRow]) -> Figure:
     return Figure(
         name="interim",
         title="Shares at this look",
-        reading=f"{reached:,} of {format_count(len(look.rows), 'interval')} have a half-width of "
+        reading=f"{reached:,} of {count_noun(len(look.rows), 'interval')} have a half-width of "
         f"{look.half_width:g} or less.",
         table=pl.DataFrame([asdict(row) for row in look.rows], infer_schema_length=None),
         draw=lambda width: draw_group_points([b for b in blocks if b[1]], width, series=(name,), per_cent=False),
@@ -41,5 +42,5 @@ def _point(row: InterimRow, series: str) -> PointRow:
     group = escape_unprintable(row.group or "all raters")
     name = group if row.against is None else f"{group} − {escape_unprintable(row.against)}"
     return PointRow(
-        f"{name}\n{format_count(row.n_raters, 'rater')}", {series: Value(row.estimate or 0.0, row.ci_low, row.ci_high)}
+        f"{name}\n{count_noun(row.n_raters, 'rater')}", {series: Value(row.estimate or 0.0, row.ci_low, row.ci_high)}
     )

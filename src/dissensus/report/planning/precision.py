@@ -6,9 +6,10 @@ from typing import Final
 import polars as pl
 
 from dissensus.pipeline.plan.precision import PrecisionPlan, PrecisionRow
-from dissensus.pipeline.tables import format_count, format_short
+from dissensus.pipeline.tables import format_short
 from dissensus.report.figure import Figure
 from dissensus.report.planning.curves import Curve, CurvePanel, CurvePoint, draw_panels
+from dissensus.schema.hints import count_noun
 
 WIDTHS: Final = {"share": "share of the pool ±", "group_share": "share of a group ±", "difference": "difference ±"}
 LABELS: Final = {
@@ -43,7 +44,7 @@ def interval_widths(plan: PrecisionPlan) -> Figure:
             x_title="raters",
             curves=tuple(
                 Curve(
-                    "every rater rates every item" if k is None else f"{format_count(k, 'rating')} of an item",
+                    "every rater rates every item" if k is None else f"{count_noun(k, 'rating')} of an item",
                     tuple(
                         CurvePoint(row.n_raters, getattr(row, name).raters)
                         for row in plan.rows
@@ -86,7 +87,7 @@ def label_precision(plan: PrecisionPlan) -> Figure:
     return Figure(
         name="plan-labels",
         title="Labels of items",
-        reading=f"With {format_count(rows[-1].per_item, 'rating')} of an item its majority is that of the population "
+        reading=f"With {count_noun(rows[-1].per_item, 'rating')} of an item its majority is that of the population "
         f"for {100 * rows[-1].item.label_agreement:.0f} % of items.",
         table=_tabulate(plan),
         draw=lambda width: draw_panels([panel], width),

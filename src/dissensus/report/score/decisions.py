@@ -5,7 +5,7 @@ from typing import Final
 
 from dissensus.pipeline.score import Decision, DecisionComparison, ScoreRow
 from dissensus.pipeline.score.decision_rules import OVER_GROUPS, WITHOUT_COSTS, WITHOUT_GAP
-from dissensus.pipeline.tables import escape_unprintable, format_count
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.report.figure import Figure
 from dissensus.report.groups import EVERYBODY, format_percent, make_file_name
 from dissensus.report.methods import Method
@@ -15,6 +15,7 @@ from dissensus.report.score.scorecard import METHODS, build_document, gap_sectio
 from dissensus.report.sections import Section
 from dissensus.report.tables import ReportTable
 from dissensus.schema.axes import format_axis
+from dissensus.schema.hints import count_noun
 
 MOST, LEAST = "group overruled most", "group overruled least"
 ERRORS: Final = {
@@ -108,7 +109,7 @@ def _read_errors(comparison: DecisionComparison, drawn: Mapping[str, str], rows:
     missed = format_percent(estimates[least.name, "passed_though_unsafe"])
     contradicted = format_percent(estimates[most.name, "blocked_though_safe"])
     text = (
-        f"With {drawn[least.name]}, {least.n_blocked:,} of {format_count(comparison.n_items, 'item')} are blocked, and "
+        f"With {drawn[least.name]}, {least.n_blocked:,} of {count_noun(comparison.n_items, 'item')} are blocked, and "
         f"{missed} of ratings call unsafe what is let through"
     )
     if most is least:

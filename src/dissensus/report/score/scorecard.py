@@ -8,7 +8,7 @@ import polars as pl
 
 from dissensus.pipeline.score import GapRow, Scorecard, ScoreRow
 from dissensus.pipeline.score.display import explain_rows, gap_grids
-from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.groups import EVERYBODY, make_file_name
 from dissensus.report.methods import Method
@@ -17,6 +17,7 @@ from dissensus.report.score.group_points import Blocks, PointRow, Value, draw_gr
 from dissensus.report.sections import Section, number_figures
 from dissensus.report.tables import ReportTable
 from dissensus.schema.axes import format_axis
+from dissensus.schema.hints import count_noun
 
 MOST_SERIES: Final = 4
 WORDS: Final = (
@@ -57,8 +58,8 @@ def build_document(
     return Document(
         title=title,
         summary=(
-            f"{format_count(card.n_ratings, 'rating')} of {format_count(card.n_items, 'item')} by "
-            f"{format_count(card.n_raters, 'rater')}; unsafe: {' or '.join(card.settings.unsafe)}."
+            f"{count_noun(card.n_ratings, 'rating')} of {count_noun(card.n_items, 'item')} by "
+            f"{count_noun(card.n_raters, 'rater')}; unsafe: {' or '.join(card.settings.unsafe)}."
         ),
         sizes=(
             Size("raters", f"{card.n_raters:,}"),
@@ -143,7 +144,7 @@ def build_blocks(rows: Sequence[ScoreRow], axes: Sequence[str], name: Callable[[
 
 
 def _count_raters(rows: Sequence[ScoreRow], group: str) -> str:
-    return format_count(max(row.n_raters for row in rows if row.group == group), "rater")
+    return count_noun(max(row.n_raters for row in rows if row.group == group), "rater")
 
 
 def _read_shares(rows: Sequence[ScoreRow]) -> str:

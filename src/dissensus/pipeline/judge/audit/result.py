@@ -8,7 +8,8 @@ import polars as pl
 
 from dissensus.pipeline.judge.audit.display import audit_page
 from dissensus.pipeline.judge.audit.rows import AuditRow
-from dissensus.pipeline.tables import Page, PagedResult, format_count
+from dissensus.pipeline.tables import Page, PagedResult
+from dissensus.schema.hints import count_noun
 from dissensus.schema.tabular_result import TabularResult, read_row_schema
 
 
@@ -80,10 +81,10 @@ class JudgeAudit(TabularResult, PagedResult):
         return audit_page(self._summary(), self.rows, self.outcomes, self.settings.confidence, self.notes)
 
     def _summary(self) -> str:
-        beside = f", beside {format_count(self.n_raters, 'rater')}" if self.n_raters else ""
+        beside = f", beside {count_noun(self.n_raters, 'rater')}" if self.n_raters else ""
         return (
-            f"{self.judge} on {self.settings.question}: {format_count(sum(self.outcomes.values()), 'request')} about "
-            f"{format_count(self.n_items, 'item')}{beside}."
+            f"{self.judge} on {self.settings.question}: {count_noun(sum(self.outcomes.values()), 'request')} about "
+            f"{count_noun(self.n_items, 'item')}{beside}."
         )
 
     def __repr__(self) -> str:
